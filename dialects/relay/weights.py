@@ -1,0 +1,120 @@
+"""The weight store: tensors that the IR only names, held in memory or read from safetensors files when asked for.
+
+`relay.weight "fc.weight"` names an entry of the store of the context (`weights_of(ctx)`). The function attribute
+`weights = "model.safetensors"` of `@main` names the file beside the .mlir file that holds them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.context import Context
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Loader = Callable[[], "np.ndarray"]
+
+
+@dataclass
+class WeightStore:
+    """Tensors by name. An entry is an array or a function that reads it; arrays are never written to."""
+
+    _entries: dict[str, np.ndarray | Loader] = field(default_factory=dict[str, "np.ndarray | Loader"])
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __getitem__(self, key: str) -> np.ndarray:
+        """The tensor of this name; raises KeyError."""
+        entry = self._entries[key]
+        return entry() if callable(entry) else entry
+
+    def __delitem__(self, key: str) -> None:
+        del self._entries[key]
+
+    def add(self, key: str, value: np.ndarray | Loader) -> None:
+        """Puts a tensor (or a function that reads it) into the store; raises ValueError where the name is taken."""
+        if key in self._entries:
+            raise ValueError(f"weight '{key}' is defined twice")
+        self._entries[key] = value
+
+    def add_derived(self, stem: str, value: np.ndarray) -> str:
+        """Puts a computed tensor into the store under a name made of `stem` and its content; returns the name.
+
+        Equal tensors share one entry, so the same program gives the same names.
+        """
+        import numpy as np
+
+        contiguous = np.ascontiguousarray(value)
+        digest = hashlib.sha256(f"{value.dtype.name}{value.shape}".encode())
+        digest.update(contiguous.reshape(-1).view(np.uint8).data)
+        key = f"{stem}.{digest.hexdigest()[:12]}"
+        self._entries.setdefault(key, contiguous)
+        return key
+
+    def keep(self, keys: Iterable[str]) -> None:
+        """Forgets every tensor whose name is not among `keys`."""
+        kept = set(keys)
+        self._entries = {key: entry for key, entry in self._entries.items() if key in kept}
+
+    def load(self, path: Path) -> None:
+        """Adds the tensors of a safetensors file, each read when first asked for.
+
+        Raises OSError or safetensors.SafetensorError for a file that cannot be read.
+        """
+        from safetensors import safe_open
+
+        with safe_open(str(path), framework="np") as file:
+            keys = list(file.keys())
+
+        def reader(key: str) -> Loader:
+            def read() -> np.ndarray:
+                import ml_dtypes  # noqa: F401  (teaches numpy bfloat16)
+
+                with safe_open(str(path), framework="np") as file:
+                    return file.get_tensor(key)
+
+            return read
+
+        for key in keys:
+            self.add(key, reader(key))
+
+    def save(self, path: Path, keys: Iterable[str]) -> None:
+        """Writes the named tensors to a safetensors file, beside it first and then renamed."""
+        from safetensors.numpy import save_file
+
+        beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            save_file({key: _contiguous(self[key]) for key in keys}, str(beside))
+            os.replace(beside, path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def _contiguous(array: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    return np.ascontiguousarray(array).reshape(array.shape)
+
+
+@dataclass
+class RelayContext(Context):
+    """An xDSL context with a weight store."""
+
+    weights: WeightStore = field(default_factory=WeightStore)
+
+
+def weights_of(ctx: Context) -> WeightStore:
+    """The weight store of a context; raises TypeError where it has none."""
+    if not isinstance(ctx, RelayContext):
+        raise TypeError("this pass reads weights: run it with a RelayContext")
+    return ctx.weights

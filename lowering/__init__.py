@@ -1,0 +1,1 @@
+"""The passes; pipeline.py states the order in which each target runs them."""

@@ -1,0 +1,52 @@
+"""The ordered pass list of each target: the only place that states order.
+
+A pass is named as its file and class are: `fold-constant` is `FoldConstantPass` of `lowering/fold_constant.py`.
+A module is imported when its pass is first used, so that tools start quickly.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from xdsl.passes import ModulePass
+
+RELAY = (
+    "simplify-inference",  # before folding: it leaves arithmetic on constants
+    "fold-constant",
+    "fold-scale-axis",  # needs the scales as constants; leaves arithmetic on weights
+    "fold-constant",
+    "convert-layout",  # channels last, which the kernels are written for
+    "fold-constant",  # of the transposed weights
+    "eliminate-common-subexpr",
+    "dead-code-elimination",
+    "fuse-ops",
+)
+"""relay -> relay: what every target runs first."""
+
+CPU = (
+    *RELAY,
+    "relay-to-linalg",
+    "fuse-elementwise",
+    "pack-weights",
+    "bufferize",
+    "plan-memory",
+    "linalg-to-loops",
+    "expand-math",
+    "loops-to-llvm",
+)
+"""To the llvm dialect, for the CPU."""
+
+PIPELINES: dict[str, tuple[str, ...]] = {"relay": RELAY, "cpu": CPU}
+"""The named pipelines of relay-opt."""
+
+PASSES: tuple[str, ...] = tuple(dict.fromkeys(CPU))
+"""Every pass of this project by name."""
+
+
+def pass_class(name: str) -> type[ModulePass]:
+    """The pass of this name; raises KeyError for an unknown one."""
+    if name not in PASSES:
+        raise KeyError(name)
+    module = import_module(f"relay_mlir.lowering.{name.replace('-', '_')}")
+    return cast(type[ModulePass], getattr(module, "".join(word.capitalize() for word in name.split("-")) + "Pass"))

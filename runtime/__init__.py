@@ -1,0 +1,1 @@
+"""What runs a compiled program: executables, object files, the weight blob, the thread pool."""
