@@ -28,10 +28,11 @@ CPU = (
     *RELAY,
     "relay-to-linalg",
     "fuse-elementwise",
+    "tile-contractions",
     "pack-weights",
     "bufferize",
+    "linalg-to-loops",  # before the memory plan: accumulators and epilogue inputs never reach memory
     "plan-memory",
-    "linalg-to-loops",
     "expand-math",
     "loops-to-llvm",
 )
