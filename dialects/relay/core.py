@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import cast
 
@@ -390,11 +391,24 @@ class ConstantOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
-        printer.print_attribute(self.value)
+        if _prints_exactly(self.value):
+            printer.print_attribute(self.value)
+        else:
+            printer.print_string(f'dense<"0x{self.value.data.data.hex().upper()}"> : ')
+            printer.print_attribute(self.value.type)
 
     def verify_(self) -> None:
         if self.value.type != self.result.type:
             raise VerifyException(f"the value is a {self.value.type}, but the result a {self.result.type}")
+
+
+def _prints_exactly(value: DenseIntOrFPElementsAttr) -> bool:
+    """Whether xDSL's literal syntax keeps the bits: it misreads NaN and Inf, and prints -0.0 beside 0.0 as a splat."""
+    values = value.get_values()
+    if not values or not isinstance(values[0], float):
+        return True
+    floats = cast(tuple[float, ...], values)
+    return all(map(math.isfinite, floats)) and len({math.copysign(1.0, v) for v in floats if v == 0.0}) < 2
 
 
 CORE_OPS: list[type[Operation]] = [
