@@ -254,11 +254,16 @@ def constant_expr(value: int) -> AffineExpr:
 
 
 class LinalgBuilder:
-    """Inserts operations on tensors at the insertion point of a builder, all with one location."""
+    """Inserts operations on tensors at the insertion point of a builder, all with one location.
 
-    def __init__(self, builder: Builder, location: LocationAttr):
+    `operand_types` are the relay types of the operands of the operator being lowered: the lowered values no longer
+    say whether they are unsigned.
+    """
+
+    def __init__(self, builder: Builder, location: LocationAttr, operand_types: Sequence[Tensor] = ()):
         self._builder = builder
         self._location = location
+        self.operand_types = tuple(operand_types)
 
     def insert(self, op: Operation) -> SSAValue:
         """Inserts an operation and returns its first result."""
@@ -299,15 +304,17 @@ class LinalgBuilder:
         out_maps: Sequence[AffineMap],
         iterators: Sequence[str],
         body: Body,
+        widen: bool = True,
     ) -> tuple[SSAValue, ...]:
         """`linalg.generic`: `body(scalars, *inputs, *outputs)` yields one value per output, in the compute type.
 
         `iterators` are `parallel` or `reduction`, one a loop. `into` are the tensors that the results start from.
+        With `widen=False`, for bodies that only move values, arguments and results have the tensors' element types.
         """
         elements = [self.element(value) for value in (*inputs, *into)]
         block = Block(arg_types=elements)
         inner = ScalarBuilder(Builder(InsertPoint.at_end(block)), self._location)
-        yielded = body(inner, *(inner.widen(arg) for arg in block.args))
+        yielded = body(inner, *(inner.widen(arg) if widen else arg for arg in block.args))
         values = [yielded] if isinstance(yielded, SSAValue) else list(yielded)
         outs = elements[len(inputs) :]
         narrowed = [inner.narrow(value, element) for value, element in zip(values, outs, strict=True)]
@@ -325,13 +332,14 @@ class LinalgBuilder:
         op.location = self._location
         return tuple(self._builder.insert(op).results)
 
-    def elementwise(self, inputs: Sequence[SSAValue], result: Tensor, body: Body) -> SSAValue:
+    def elementwise(self, inputs: Sequence[SSAValue], result: Tensor, body: Body, widen: bool = True) -> SSAValue:
         """One parallel loop nest over `result`'s shape; inputs are broadcast to it by numpy's rules."""
         shape = result.get_shape()
         rank = len(shape)
         maps = [self.broadcast_map(self.shape(value), rank, shape) for value in inputs]
         into = self.empty(shape, result.element_type)
-        return self.generic(inputs, maps, [into], [identity(rank)], ["parallel"] * rank, _without_outputs(body, 1))[0]
+        iterators = ["parallel"] * rank
+        return self.generic(inputs, maps, [into], [identity(rank)], iterators, _without_outputs(body, 1), widen)[0]
 
     def broadcast_map(self, shape: Sequence[int], rank: int, target: Sequence[int]) -> AffineMap:
         """The map by which a tensor of this shape is read where it is broadcast to `target`, of `rank` dimensions."""
@@ -379,12 +387,12 @@ class LinalgBuilder:
         source = dims(*(list(axes).index(axis) for axis in range(rank)), rank=rank)
         body: Body = lambda s, x: x  # noqa: E731
         return self.generic(
-            [value], [source], [into], [identity(rank)], ["parallel"] * rank, _without_outputs(body, 1)
+            [value], [source], [into], [identity(rank)], ["parallel"] * rank, _without_outputs(body, 1), widen=False
         )[0]
 
     def broadcast_to(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """The value broadcast to a shape by numpy's rules."""
-        return self.elementwise([value], tensor_type(shape, self.element(value)), lambda s, x: x)
+        return self.elementwise([value], tensor_type(shape, self.element(value)), lambda s, x: x, widen=False)
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """The same elements in row-major order, in another shape: collapsed to one dimension, then expanded."""
@@ -472,7 +480,7 @@ class LinalgBuilder:
         scalars = self.scalars
         low, high, step = (scalars.const(v, IndexType()) for v in (0, count, 1))
         block = Block(arg_types=[IndexType(), *(value.type for value in carried)])
-        inner = LinalgBuilder(Builder(InsertPoint.at_end(block)), self._location)
+        inner = LinalgBuilder(Builder(InsertPoint.at_end(block)), self._location, self.operand_types)
         yielded = body(inner, block.args[0], block.args[1:])
         terminator = scf.YieldOp(*yielded)
         terminator.location = self._location
@@ -492,7 +500,7 @@ class LinalgBuilder:
         types: list[Attribute] = []
         for branch in (then, otherwise):
             block = Block()
-            values = branch(LinalgBuilder(Builder(InsertPoint.at_end(block)), self._location))
+            values = branch(LinalgBuilder(Builder(InsertPoint.at_end(block)), self._location, self.operand_types))
             types = [value.type for value in values]
             terminator = scf.YieldOp(*values)
             terminator.location = self._location

@@ -46,7 +46,7 @@ def lowered_module(op: Operator, args: Sequence[np.ndarray]) -> tuple[ModuleOp, 
     types = [type_of(arg) for arg in args]
     results = list(op.infer(types))
     block = Block(arg_types=[lowered_type(t) for t in types])
-    build = LinalgBuilder(Builder(InsertPoint.at_end(block)), UnknownLoc())
+    build = LinalgBuilder(Builder(InsertPoint.at_end(block)), UnknownLoc(), types)
     values = op.lower(build, list(block.args), results)
     assert [v.type for v in values] == [lowered_type(t) for t in results], "lower gives other types than infer"
     block.add_op(ReturnOp(*values))
