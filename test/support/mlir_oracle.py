@@ -7,6 +7,8 @@ import ctypes
 import shutil
 import subprocess
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -64,6 +66,7 @@ def run_lowered(op: Operator, args: Sequence[np.ndarray]) -> list[np.ndarray]:
     assert MLIR_TRANSLATE is not None
     lowered = _run([MLIR_OPT, *_PASSES], str(module))
     text = _run([MLIR_TRANSLATE, "--mlir-to-llvmir"], lowered)
+    _load_runtime(MLIR_OPT)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features().flatten()
@@ -77,6 +80,15 @@ def run_lowered(op: Operator, args: Sequence[np.ndarray]) -> list[np.ndarray]:
         entry.argtypes = [ctypes.c_void_p] * len(arrays)
         entry(*(ctypes.addressof(d) for d in descriptors))
     return results
+
+
+@cache
+def _load_runtime(mlir_opt: str) -> None:
+    """Loads MLIR's runtime library, beside its tools, for the calls of `memrefCopy` that memref.copy lowers to."""
+    libraries = Path(mlir_opt).resolve().parent.parent / "lib"
+    found = sorted(libraries.glob("libmlir_c_runner_utils.so*"))
+    assert found, f"no libmlir_c_runner_utils.so in {libraries}: it belongs to the package of {mlir_opt}"
+    llvm.load_library_permanently(str(found[0]))
 
 
 def _run(command: list[str], text: str) -> str:
