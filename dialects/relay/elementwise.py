@@ -249,7 +249,7 @@ def is_splat(value: SSAValue, expected: float) -> bool:
     if found is None:
         return False
     element = cast(Tensor, value.type).element_type
-    if isinstance(element, IntegerType):
+    if not is_float(element):
         mask = (1 << integer_width(element)) - 1
         return math.isfinite(expected) and int(found) & mask == int(expected) & mask
     return found == expected and math.copysign(1.0, found) == math.copysign(1.0, expected)
