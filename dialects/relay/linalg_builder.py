@@ -35,6 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.relay.types import ANY, Tensor, is_float, is_unsigned
 from relay_mlir.dialects.relay.types import tensor as tensor_type
+from relay_mlir.dialects.upstream.arith import IndexCastUIOp, RemFOp
 
 Body = Callable[..., "SSAValue | Sequence[SSAValue]"]
 """Makes the yielded value(s) of a generic from a ScalarBuilder and the block arguments."""
@@ -114,7 +115,7 @@ class ScalarBuilder:
     def rem(self, a: SSAValue, b: SSAValue, unsigned: bool = False) -> SSAValue:
         """Remainder with the sign of the dividend (C's fmod and %); x rem 0 is 0 for integers."""
         if is_float(a.type):
-            return self.insert(arith.RemfOp(a, b))
+            return self.insert(RemFOp(a, b))
         return self._guarded(a, b, unsigned, lambda x, y: (arith.RemUIOp if unsigned else arith.RemSIOp)(x, y), False)
 
     def _guarded(
@@ -206,7 +207,7 @@ class ScalarBuilder:
 
     def to_index(self, value: SSAValue, unsigned: bool = False) -> SSAValue:
         """An integer as an index (a position)."""
-        return self.insert((arith.IndexCastUIOp if unsigned else arith.IndexCastOp)(value, IndexType()))
+        return self.insert((IndexCastUIOp if unsigned else arith.IndexCastOp)(value, IndexType()))
 
     def from_index(self, value: SSAValue, type_: Attribute) -> SSAValue:
         """An index as an integer or float of this compute type."""
