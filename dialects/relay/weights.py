@@ -38,6 +38,10 @@ class WeightStore:
         entry = self._entries[key]
         return entry() if callable(entry) else entry
 
+    def entry(self, key: str) -> np.ndarray | Loader:
+        """The tensor of this name, or the function that reads it; raises KeyError."""
+        return self._entries[key]
+
     def __delitem__(self, key: str) -> None:
         del self._entries[key]
 
@@ -60,6 +64,14 @@ class WeightStore:
         key = f"{stem}.{digest.hexdigest()[:12]}"
         self._entries.setdefault(key, contiguous)
         return key
+
+    def add_lazily(self, key: str, source: str, derive: Callable[[np.ndarray], np.ndarray]) -> None:
+        """Puts a tensor into the store that is computed from another each time it is asked for.
+
+        It stays readable when the other is forgotten; nothing is held twice.
+        """
+        entry = self._entries[source]
+        self.add(key, lambda: derive(entry() if callable(entry) else entry))
 
     def keep(self, keys: Iterable[str]) -> None:
         """Forgets every tensor whose name is not among `keys`."""

@@ -1,0 +1,270 @@
+"""pack-weights: lay out the vector operand of each scheduled contraction so that the kernel reads it front to back.
+
+A weight becomes another weight, `[batch loops..., panels, reductions..., panel]` with zeros after the last column,
+made when the weight blob is written. An operand that is computed at run time and is not contiguous along the lane loop
+is transposed before the contraction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import bufferization, func, linalg, memref
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder
+from relay_mlir.dialects.relay.types import tensor
+from relay_mlir.dialects.relay.weights import WeightStore, weights_of
+from relay_mlir.lowering.structured import Access, Structured, contraction, element_of, shape_of, structured
+from relay_mlir.lowering.tile_contractions import Schedule, schedule_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How a weight is laid out: its old shape and map, the loops in the new order, and the panel."""
+
+    shape: tuple[int, ...]
+    map: AffineMap
+    extents: tuple[int, ...]
+    batches: tuple[int, ...]
+    reductions: tuple[int, ...]
+    lane_loop: int
+    panel: int
+
+    @property
+    def packed_shape(self) -> tuple[int, ...]:
+        panels = -(-self.extents[self.lane_loop] // self.panel)
+        batches, reductions = ([self.extents[loop] for loop in loops] for loops in (self.batches, self.reductions))
+        return (*batches, panels, *reductions, self.panel)
+
+    @property
+    def packed_map(self) -> AffineMap:
+        lane = AffineExpr.dimension(self.lane_loop)
+        batches, reductions = ([AffineExpr.dimension(p) for p in loops] for loops in (self.batches, self.reductions))
+        return AffineMap(self.map.num_dims, 0, (*batches, lane // self.panel, *reductions, lane % self.panel))
+
+    @property
+    def digest(self) -> str:
+        """Names the layout, so that equal packings of one weight are one weight."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:8]
+
+    def apply(self, weight: np.ndarray) -> np.ndarray:
+        """The packed array of a weight of the old shape."""
+        import numpy as np
+
+        order = (*self.batches, self.lane_loop, *self.reductions)
+        grids = np.ix_(*(np.arange(self.extents[loop]) for loop in order))
+        positions: list[Any] = [0] * self.map.num_dims
+        for loop, grid in zip(order, grids, strict=True):
+            positions[loop] = grid
+        index = tuple(np.asarray(evaluate(expr, positions)) for expr in self.map.results)
+        unpacked = weight[index]
+        lane_axis = len(self.batches)
+        width = self.packed_shape[lane_axis] * self.panel
+        padding = [(0, 0)] * unpacked.ndim
+        padding[lane_axis] = (0, width - self.extents[self.lane_loop])
+        padded = np.pad(unpacked, padding)
+        split = padded.reshape(
+            (*padded.shape[:lane_axis], width // self.panel, self.panel, *padded.shape[lane_axis + 1 :])
+        )
+        return np.ascontiguousarray(np.moveaxis(split, lane_axis + 1, -1))
+
+
+def evaluate(expr: AffineExpr, positions: Sequence[Any]) -> Any:
+    """The value of an affine expression at positions, which may be numpy arrays."""
+    from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr
+
+    match expr:
+        case AffineDimExpr():
+            return positions[expr.position]
+        case AffineConstantExpr():
+            return expr.value
+        case AffineBinaryOpExpr(kind, lhs, rhs):
+            left, right = evaluate(lhs, positions), evaluate(rhs, positions)
+            match kind:
+                case AffineBinaryOpKind.Add:
+                    return left + right
+                case AffineBinaryOpKind.Mul:
+                    return left * right
+                case AffineBinaryOpKind.FloorDiv:
+                    return left // right
+                case AffineBinaryOpKind.CeilDiv:
+                    return -(-left // right)
+                case _:
+                    return left % right
+        case _:
+            raise ValueError(f"affine expression {expr} has symbols")
+
+
+def _weight_key(value: SSAValue) -> str | None:
+    """The name of the weight that a tensor is, or None."""
+    if isinstance(value, OpResult) and isinstance(value.op, bufferization.ToTensorOp):
+        source = value.op.memref
+        if isinstance(source, OpResult) and isinstance(source.op, memref.GetGlobalOp):
+            return source.op.name_.string_value()
+    return None
+
+
+class _Packer:
+    def __init__(self, module: ModuleOp, store: WeightStore):
+        self.module = module
+        self.store = store
+        self.globals = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, memref.GlobalOp)}
+        self.calls: dict[str, list[func.CallOp]] = {}
+        for op in module.walk():
+            if isinstance(op, func.CallOp):
+                self.calls.setdefault(op.callee.string_value(), []).append(op)
+
+    def function(self, function: func.FuncOp) -> None:
+        for op in list(function.walk()):
+            if not isinstance(op, linalg.GenericOp) or (schedule := schedule_of(op)) is None:
+                continue
+            view = structured(op)
+            vectors = [access for access in view.inputs if access.uses(schedule.lane_loop)]
+            if contraction(view) is None:
+                continue
+            if len(vectors) == 1 and self._is_weight(vectors[0].value, function):
+                self._pack(function, view, vectors[0], schedule)
+                continue
+            for access in vectors:
+                if not access.contiguous(schedule.lane_loop):
+                    self._transpose(view, access, schedule)
+                    view = structured(op)
+
+    def _is_weight(self, value: SSAValue, function: func.FuncOp) -> bool:
+        """Whether a value is an argument that is a weight at every call, and is read once."""
+        calls = self.calls.get(function.sym_name.data, [])
+        return (
+            isinstance(value, BlockArgument)
+            and value.owner is function.body.block
+            and value.has_one_use()
+            and bool(calls)
+            and all(_weight_key(call.operands[value.index]) is not None for call in calls)
+        )
+
+    @staticmethod
+    def _packing(view: Structured, access: Access, schedule: Schedule) -> Packing:
+        used = [loop for loop in range(len(view.extents)) if access.uses(loop)]
+        return Packing(
+            shape_of(access.value),
+            access.map,
+            view.extents,
+            tuple(loop for loop in used if loop not in view.reductions and loop != schedule.lane_loop),
+            tuple(loop for loop in used if loop in view.reductions),
+            schedule.lane_loop,
+            schedule.panel,
+        )
+
+    def _pack(self, function: func.FuncOp, view: Structured, access: Access, schedule: Schedule) -> None:
+        packing = self._packing(view, access, schedule)
+        argument = cast(BlockArgument, access.value)
+        element = element_of(argument)
+        for call in self.calls[function.sym_name.data]:
+            old = cast(OpResult, call.operands[argument.index]).op
+            key = cast(str, _weight_key(old.results[0]))
+            packed = f"{key}.packed.{packing.digest}"
+            type_ = MemRefType(element, packing.packed_shape)
+            self._define(key, packed, type_, packing)
+            builder = Builder(InsertPoint.before(call))
+            buffer = builder.insert(memref.GetGlobalOp(packed, type_))
+            value = builder.insert(bufferization.ToTensorOp(buffer, restrict=True))
+            buffer.location = value.location = old.location
+            call.operands[argument.index] = value.tensor
+            if not old.results[0].has_uses():
+                source = cast(OpResult, old.operands[0]).op
+                old.detach()
+                old.erase()
+                if not source.results[0].has_uses():
+                    source.detach()
+                    source.erase()
+        new_type = tensor(packing.packed_shape, element)
+        fresh = function.body.block.insert_arg(new_type, argument.index)
+        fresh.name_hint = argument.name_hint
+        argument.replace_all_uses_with(fresh)
+        function.body.block.erase_arg(argument)
+        function.update_function_type()
+        _set_map(view.op, [*view.op.operands].index(fresh), packing.packed_map)
+
+    def _define(self, key: str, packed: str, type_: MemRefType[Attribute], packing: Packing) -> None:
+        if packed in self.globals:
+            return
+        made = memref.GlobalOp.get(StringAttr(packed), type_, UnitAttr(), constant=UnitAttr())
+        made.location = self.globals[key].location
+        first = self.module.body.block.first_op
+        assert first is not None
+        self.module.body.block.insert_op_before(made, first)
+        self.globals[packed] = made
+        if packed not in self.store and key in self.store:
+            self.store.add_lazily(packed, key, packing.apply)
+
+    def _transpose(self, view: Structured, access: Access, schedule: Schedule) -> None:
+        """Copies an operand into `[batch loops..., reductions..., lanes]` before the contraction."""
+        packing = self._packing(view, access, schedule)
+        order = (*packing.batches, *packing.reductions, packing.lane_loop)
+        rank = len(order)
+        source = AffineMap(
+            rank,
+            0,
+            tuple(
+                expr.replace_dims_and_symbols(
+                    [
+                        AffineExpr.dimension(order.index(loop)) if loop in order else AffineExpr.constant(0)
+                        for loop in range(access.map.num_dims)
+                    ],
+                    [],
+                )
+                for expr in access.map.results
+            ),
+        )
+        build = LinalgBuilder(Builder(InsertPoint.before(view.op)), view.op.location)
+        into = build.empty([view.extents[loop] for loop in order], element_of(access.value))
+        parallel = ["parallel"] * rank
+        (copy,) = build.generic(
+            [access.value], [source], [into], [AffineMap.identity(rank)], parallel, lambda s, x, _: x
+        )
+        position = view.inputs.index(access)
+        view.op.operands[position] = copy
+        results = tuple(AffineExpr.dimension(loop) for loop in order)
+        _set_map(view.op, position, AffineMap(access.map.num_dims, 0, results))
+
+
+def _set_map(op: linalg.GenericOp, position: int, map_: AffineMap) -> None:
+    maps = list(op.indexing_maps.data)
+    maps[position] = AffineMapAttr(map_)
+    op.properties["indexing_maps"] = ArrayAttr(maps)
+
+
+class PackWeightsPass(ModulePass):
+    """Lay out the vector operand of each scheduled contraction so that the kernel reads it front to back."""
+
+    name = "pack-weights"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        packer = _Packer(op, weights_of(ctx))
+        for function in list(op.body.block.ops):
+            if isinstance(function, func.FuncOp) and not function.is_declaration:
+                packer.function(function)
+        read = {inner.name_.string_value() for inner in op.walk() if isinstance(inner, memref.GetGlobalOp)}
+        for key, made in packer.globals.items():
+            if key not in read:
+                made.detach()
+                made.erase()

@@ -1,0 +1,108 @@
+"""tile-contractions: choose the register tile of each contraction and write it down as the attribute `schedule`.
+
+The kernel keeps a tile of the output in registers: `rows` positions of one parallel loop (and `outer_rows` of a second
+one where the first is short), times `vectors` vectors along the loop that walks the output's last dimension. It reads
+one vector operand (contiguous along that loop) and one operand that is broadcast, or, where both walk that loop as in
+a depthwise convolution, two vector operands.
+
+    schedule = {lane_loop = 3, rows_loop = 2, outer_rows_loop = -1, lanes = 16, vectors = 2, rows = 14, outer_rows = 1}
+
+28 accumulators, 2 vectors of weights and 1 broadcast fill the 32 vector registers of AVX-512.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects import linalg
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i64
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from relay_mlir.lowering.structured import Contraction, contraction, element_of, structured
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The register tile of a contraction; loops are positions in its iteration space, -1 where there is none."""
+
+    lane_loop: int
+    rows_loop: int
+    outer_rows_loop: int
+    lanes: int
+    vectors: int
+    rows: int
+    outer_rows: int
+
+    @property
+    def panel(self) -> int:
+        """Output elements along the lane loop that one tile covers."""
+        return self.lanes * self.vectors
+
+    def attribute(self) -> DictionaryAttr:
+        return DictionaryAttr({name: IntegerAttr(value, i64) for name, value in vars(self).items()})
+
+
+def schedule_of(op: Operation) -> Schedule | None:
+    """The schedule written on a contraction, or None."""
+    found = op.attributes.get("schedule")
+    if not isinstance(found, DictionaryAttr):
+        return None
+    return Schedule(**{name: cast("IntegerAttr[Any]", value).value.data for name, value in found.data.items()})
+
+
+def _cost(size: int, tile: int, vectors: int) -> float:
+    """Relative time of `size` rows in tiles of `tile`: issue slots a reduction step, and a floor set by latency."""
+
+    def step(rows: int) -> float:
+        return max(rows * vectors, 8) + 0.5 * (rows + vectors)
+
+    full, rest = divmod(size, tile)
+    return full * step(tile) + (step(rest) if rest else 0)
+
+
+def choose(found: Contraction, vector_bits: int, registers: int) -> Schedule | None:
+    """The register tile for a contraction, or None where no loop walks the output's last dimension contiguously."""
+    view = found.view
+    lane_loops = [loop for loop in view.parallels if found.out.contiguous(loop)]
+    if not lane_loops or view.extents[lane_loops[0]] < 2:
+        return None
+    lane = lane_loops[0]
+    width = max(cast(Any, element_of(access.value)).bitwidth for access in (*view.inputs, found.out))
+    lanes = vector_bits // width
+    users = [access for access in view.inputs if access.uses(lane)]
+    # Rows reuse the vectors of one operand: their loop must not move it.
+    vector = min(users, key=lambda access: sum(access.uses(loop) for loop in view.parallels))
+    candidates = [loop for loop in view.parallels if loop != lane and not vector.uses(loop) and view.extents[loop] > 1]
+    rows_loop = candidates[-1] if candidates else -1
+    outer_loop = candidates[-2] if len(candidates) > 1 else -1
+    size = view.extents[rows_loop] if candidates else 1
+    outer_size = view.extents[outer_loop] if outer_loop >= 0 else 1
+    wanted = -(-view.extents[lane] // lanes)
+    budget = registers - 4  # accumulators; the rest holds vectors of the operands
+    vectors = min(wanted, 2 if size * outer_size > 6 else 4 if size * outer_size > 3 else 8)
+    largest = max(1, budget // vectors)
+    rows = min(range(1, min(largest, size) + 1), key=lambda tile: (_cost(size, tile, vectors), -tile))
+    outer_rows = max(1, min(largest // rows, outer_size)) if rows == size else 1
+    return Schedule(lane, rows_loop, outer_loop if outer_rows > 1 else -1, lanes, vectors, rows, outer_rows)
+
+
+@dataclass(frozen=True)
+class TileContractionsPass(ModulePass):
+    """Choose the register tile of each contraction and write it down as its attribute `schedule`."""
+
+    name = "tile-contractions"
+
+    vector_bits: int = 512
+    """Width of the target's vector registers."""
+    registers: int = 32
+    """Number of the target's vector registers."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in op.walk():
+            if isinstance(inner, linalg.GenericOp) and (found := contraction(structured(inner))):
+                schedule = choose(found, self.vector_bits, self.registers)
+                if schedule is not None:
+                    inner.attributes["schedule"] = schedule.attribute()
