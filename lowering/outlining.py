@@ -10,7 +10,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from relay_mlir.dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from relay_mlir.dialects.relay.op import RelayOp
-from relay_mlir.lowering.rewriting import INLINE_ELEMENTS, SymbolNames, erase_op, fuse_locations
+from relay_mlir.lowering.rewriting import INLINE_ELEMENTS, SymbolNames, attributes_key, erase_op, fuse_locations
 
 NAMED_OPERATORS = 6
 """The name of a function tells this many of its operators."""
@@ -49,11 +49,10 @@ class _Group:
         for op in self.members:
             for result in op.results:
                 numbers[result] = len(numbers)
-            attributes = (*op.properties.items(), *op.attributes.items())
             steps.append(
                 (
                     op.name,
-                    tuple(sorted(attributes, key=lambda item: item[0])),
+                    attributes_key(op),
                     tuple(numbers[operand] for operand in op.operands),
                     tuple(result.type for result in op.results),
                 )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import (
+    AnyFloat,
     ArrayAttr,
     BytesAttr,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    FloatAttr,
     FusedLoc,
     LocationAttr,
     ModuleOp,
@@ -93,6 +96,25 @@ class Emitter:
     def __call__(self, operator: Operator, *operands: SSAValue) -> SSAValue:
         """Inserts an operator applied to values; raises VerifyException where its type relation refuses them."""
         return self.insert(operator.on(*operands))
+
+
+def attributes_key(op: Operation) -> Hashable:
+    """What two operations have in common exactly if their attributes and properties agree bit for bit."""
+    attributes = (*op.properties.items(), *op.attributes.items())
+    return tuple(sorted(((name, _exact(value)) for name, value in attributes), key=lambda item: item[0]))
+
+
+def _exact(attribute: Attribute) -> Hashable:
+    """An attribute, with floats by their bits: -0.0 is not 0.0, and NaN is itself."""
+    if isinstance(attribute, FloatAttr):
+        number = cast(FloatAttr[AnyFloat], attribute)
+        return number.type, number.value.data.hex()
+    if isinstance(attribute, DenseArrayBase):
+        array = cast(DenseArrayBase[AnyFloat], attribute)
+        return array.elt_type, array.data
+    if isinstance(attribute, ArrayAttr):
+        return tuple(_exact(item) for item in cast(ArrayAttr[Attribute], attribute))
+    return attribute
 
 
 # Walking
