@@ -1,0 +1,690 @@
+"""Operations of the llvm dialect that xDSL lacks, or that it defines more narrowly than upstream does.
+
+Names, operands, attributes and syntax are those of MLIR 22 (https://mlir.llvm.org/docs/Dialects/LLVM/). `Select`,
+`FCmp`, the masked store and the float reductions stand in for xDSL's classes of the same name, which refuse vector
+conditions, vector comparisons, integer vectors and upstream's syntax.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    I1,
+    I32,
+    AnyFloatConstr,
+    BoolAttr,
+    DenseIntElementsAttr,
+    IntegerAttr,
+    IntegerType,
+    SignlessIntegerConstraint,
+    VectorType,
+    i1,
+    i64,
+)
+from xdsl.dialects.llvm import (
+    LLVM,
+    FastMathAttr,
+    FCmpPredicateFlag,
+    LLVMPointerType,
+)
+from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    successor_def,
+    traits_def,
+    var_operand_def,
+    var_successor_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
+
+_INTEGERS = SignlessIntegerConstraint | VectorType.constr(SignlessIntegerConstraint)
+_FLOATS = AnyFloatConstr | VectorType.constr(AnyFloatConstr)
+_CALL_FORMAT = "`(` operands `)` attr-dict `:` functional-type(operands, results)"
+
+# Values.
+
+
+@irdl_op_definition
+class PoisonOp(IRDLOperation):
+    """A value that must not be looked at: `llvm.mlir.poison`."""
+
+    name = "llvm.mlir.poison"
+
+    res = result_def()
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict `:` type($res)"
+
+
+@irdl_op_definition
+class FreezeOp(IRDLOperation):
+    """The operand, or some fixed value where it is poison."""
+
+    name = "llvm.freeze"
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    val = operand_def(T)
+    res = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = "$val attr-dict `:` type($val)"
+
+
+@irdl_op_definition
+class ExtractElementOp(IRDLOperation):
+    """One element of a vector: `llvm.extractelement %v[%i : i64] : vector<4xf32>`."""
+
+    name = "llvm.extractelement"
+
+    ELEMENT: ClassVar = VarConstraint("ELEMENT", AnyAttr())
+    vector = operand_def(VectorType.constr(ELEMENT))
+    position = operand_def(SignlessIntegerConstraint)
+    res = result_def(ELEMENT)
+    traits = traits_def(Pure())
+    assembly_format = "$vector `[` $position `:` type($position) `]` attr-dict `:` type($vector)"
+
+
+@irdl_op_definition
+class SelectOp(IRDLOperation):
+    """One of two values, chosen by an i1 or lane by lane by a vector of i1."""
+
+    name = "llvm.select"
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    cond = operand_def(I1 | VectorType[I1])
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    res = result_def(T)
+    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+    assembly_format = "$cond `,` $lhs `,` $rhs attr-dict `:` type($cond) `,` type($res)"
+
+
+@irdl_op_definition
+class FCmpOp(IRDLOperation):
+    """A comparison of floats or of vectors of floats: `llvm.fcmp "olt" %a, %b : f32`."""
+
+    name = "llvm.fcmp"
+
+    T: ClassVar = VarConstraint("T", _FLOATS)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    res = result_def(I1 | VectorType[I1])
+    predicate = prop_def(IntegerAttr[i64])
+    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        if self.res.type != mask_type(self.lhs.type):
+            raise VerifyException(f"comparing {self.lhs.type} gives {mask_type(self.lhs.type)}, not {self.res.type}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FCmpOp:
+        predicate = IntegerAttr(FCmpPredicateFlag(parser.parse_str_literal()).to_int(), i64)
+        lhs = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        rhs = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        flags = attributes.pop("fastmathFlags", FastMathAttr(None))
+        return cls.create(
+            operands=parser.resolve_operands([lhs, rhs], [type_, type_], parser.pos),
+            result_types=[mask_type(type_)],
+            properties={"predicate": predicate, "fastmathFlags": flags},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f' "{FCmpPredicateFlag.from_int(self.predicate.value.data)}" ')
+        printer.print_list(self.operands, printer.print_ssa_value)
+        attributes = dict(self.attributes)
+        if self.fastmathFlags.data:
+            attributes["fastmathFlags"] = self.fastmathFlags
+        printer.print_op_attributes(attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.lhs.type)
+
+
+def mask_type(operand: Attribute) -> Attribute:
+    """i1, or the vector of i1 with the operand's shape: what a comparison of it gives."""
+    return VectorType(i1, operand.shape) if isinstance(operand, VectorType) else i1
+
+
+class _Cast(IRDLOperation, ABC):
+    """A conversion between a float and an integer, or vectors of them."""
+
+    traits = traits_def(Pure())
+    assembly_format = "$arg attr-dict `:` type($arg) `to` type($res)"
+
+
+@irdl_op_definition
+class FPToSIOp(_Cast):
+    """To a signed integer, towards zero; poison where it does not fit."""
+
+    name = "llvm.fptosi"
+    arg = operand_def(_FLOATS)
+    res = result_def(_INTEGERS)
+
+
+@irdl_op_definition
+class FPToUIOp(_Cast):
+    """To an unsigned integer, towards zero; poison where it does not fit."""
+
+    name = "llvm.fptoui"
+    arg = operand_def(_FLOATS)
+    res = result_def(_INTEGERS)
+
+
+@irdl_op_definition
+class UIToFPOp(_Cast):
+    """From an unsigned integer."""
+
+    name = "llvm.uitofp"
+    arg = operand_def(_INTEGERS)
+    res = result_def(_FLOATS)
+
+
+@irdl_op_definition
+class AddrSpaceCastOp(_Cast):
+    """The same pointer in another address space."""
+
+    name = "llvm.addrspacecast"
+    arg = operand_def(LLVMPointerType)
+    res = result_def(LLVMPointerType)
+
+
+# Control flow.
+
+
+@irdl_op_definition
+class SwitchOp(IRDLOperation):
+    """A branch on an integer: `llvm.switch %v : i32, ^default [0: ^bb1, 1: ^bb2(%x : f32)]`."""
+
+    name = "llvm.switch"
+
+    value = operand_def(IntegerType)
+    default_operands = var_operand_def()
+    case_operands = var_operand_def()
+    case_values = opt_prop_def(DenseIntElementsAttr)
+    case_operand_segments = prop_def()
+    default_block = successor_def()
+    case_blocks = var_successor_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(IsTerminator())
+
+    @classmethod
+    def of(
+        cls, value: SSAValue, default: tuple[Block, Sequence[SSAValue]], cases: dict[int, tuple[Block, Sequence[SSAValue]]]
+    ) -> SwitchOp:
+        """A switch to blocks with their arguments."""
+        from xdsl.dialects.builtin import DenseArrayBase, i32
+
+        flat = [v for _, args in cases.values() for v in args]
+        segments = DenseArrayBase.from_list(i32, [1, len(default[1]), len(flat)])
+        properties: dict[str, Attribute] = {
+            "case_operand_segments": DenseArrayBase.from_list(i32, [len(args) for _, args in cases.values()]),
+            "operandSegmentSizes": segments,
+        }
+        if cases:
+            assert isinstance(value.type, IntegerType)
+            values = VectorType(value.type, [len(cases)])
+            properties["case_values"] = DenseIntElementsAttr.from_list(values, list(cases))
+        return cls.create(
+            operands=[value, *default[1], *flat],
+            properties=properties,
+            successors=[default[0], *(block for block, _ in cases.values())],
+        )
+
+    def cases(self) -> list[tuple[int, Block, Sequence[SSAValue]]]:
+        """The value, the block and the block's arguments of every case."""
+        from xdsl.dialects.builtin import DenseArrayBase
+
+        values = self.case_values.get_values() if self.case_values is not None else ()
+        assert isinstance(self.case_operand_segments, DenseArrayBase)
+        result: list[tuple[int, Block, Sequence[SSAValue]]] = []
+        start = 0
+        for value, block, count in zip(
+            values, self.case_blocks, self.case_operand_segments.get_values(), strict=True
+        ):
+            result.append((int(value), block, self.case_operands[start : start + int(count)]))
+            start += int(count)
+        return result
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SwitchOp:
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(":")
+        operand = parser.resolve_operand(value, parser.parse_type())
+        parser.parse_punctuation(",")
+        default = _parse_successor(parser)
+        cases: dict[int, tuple[Block, Sequence[SSAValue]]] = {}
+
+        def case() -> None:
+            key = parser.parse_integer()
+            parser.parse_punctuation(":")
+            cases[key] = _parse_successor(parser)
+
+        parser.parse_comma_separated_list(parser.Delimiter.SQUARE, case)
+        op = cls.of(operand, default, cases)
+        op.attributes |= parser.parse_optional_attr_dict()
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)
+        printer.print_string(", ")
+        _print_successor(printer, self.default_block, self.default_operands)
+        printer.print_string(" [")
+        for i, (value, block, args) in enumerate(self.cases()):
+            printer.print_string(f"{', ' if i else ''}{value}: ")
+            _print_successor(printer, block, args)
+        printer.print_string("]")
+        printer.print_op_attributes(self.attributes)
+
+
+def _parse_successor(parser: Parser) -> tuple[Block, Sequence[SSAValue]]:
+    block = parser.parse_successor()
+    if not parser.parse_optional_punctuation("("):
+        return block, ()
+    names: list[UnresolvedOperand] = parser.parse_comma_separated_list(
+        parser.Delimiter.NONE, parser.parse_unresolved_operand
+    )
+    parser.parse_punctuation(":")
+    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    parser.parse_punctuation(")")
+    return block, parser.resolve_operands(names, types, parser.pos)
+
+
+def _print_successor(printer: Printer, block: Block, args: Sequence[SSAValue]) -> None:
+    printer.print_block_name(block)
+    if args:
+        printer.print_string("(")
+        printer.print_list(args, printer.print_ssa_value)
+        printer.print_string(" : ")
+        printer.print_list((arg.type for arg in args), printer.print_attribute)
+        printer.print_string(")")
+
+
+# Intrinsics on values.
+
+
+class FloatUnaryIntrinsic(IRDLOperation, ABC):
+    """A function of one float or vector of floats."""
+
+    T: ClassVar = VarConstraint("T", _FLOATS)
+    arg = operand_def(T)
+    res = result_def(T)
+    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+    assembly_format = _CALL_FORMAT
+
+
+@irdl_op_definition
+class RoundOp(FloatUnaryIntrinsic):
+    """The nearest whole number, halves away from zero."""
+
+    name = "llvm.intr.round"
+
+
+@irdl_op_definition
+class RoundEvenOp(FloatUnaryIntrinsic):
+    """The nearest whole number, halves to even."""
+
+    name = "llvm.intr.roundeven"
+
+
+@irdl_op_definition
+class FTruncOp(FloatUnaryIntrinsic):
+    """The whole part."""
+
+    name = "llvm.intr.trunc"
+
+
+class FloatBinaryIntrinsic(IRDLOperation, ABC):
+    """A function of two floats or vectors of floats."""
+
+    T: ClassVar = VarConstraint("T", _FLOATS)
+    a = operand_def(T)
+    b = operand_def(T)
+    res = result_def(T)
+    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+    assembly_format = _CALL_FORMAT
+
+
+@irdl_op_definition
+class MaximumOp(FloatBinaryIntrinsic):
+    """The larger; NaN if one is NaN, and -0 < +0."""
+
+    name = "llvm.intr.maximum"
+
+
+@irdl_op_definition
+class MinimumOp(FloatBinaryIntrinsic):
+    """The smaller; NaN if one is NaN, and -0 < +0."""
+
+    name = "llvm.intr.minimum"
+
+
+class IntegerBinaryIntrinsic(IRDLOperation, ABC):
+    """A function of two integers or vectors of integers."""
+
+    T: ClassVar = VarConstraint("T", _INTEGERS)
+    a = operand_def(T)
+    b = operand_def(T)
+    res = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = _CALL_FORMAT
+
+
+@irdl_op_definition
+class SMaxOp(IntegerBinaryIntrinsic):
+    """The larger signed integer."""
+
+    name = "llvm.intr.smax"
+
+
+@irdl_op_definition
+class SMinOp(IntegerBinaryIntrinsic):
+    """The smaller signed integer."""
+
+    name = "llvm.intr.smin"
+
+
+@irdl_op_definition
+class UMaxOp(IntegerBinaryIntrinsic):
+    """The larger unsigned integer."""
+
+    name = "llvm.intr.umax"
+
+
+@irdl_op_definition
+class UMinOp(IntegerBinaryIntrinsic):
+    """The smaller unsigned integer."""
+
+    name = "llvm.intr.umin"
+
+
+class IntegerUnaryIntrinsic(IRDLOperation, ABC):
+    """A function of one integer or vector of integers."""
+
+    T: ClassVar = VarConstraint("T", _INTEGERS)
+    arg = operand_def(T)
+    res = result_def(T)
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class CtPopOp(IntegerUnaryIntrinsic):
+    """The number of ones."""
+
+    name = "llvm.intr.ctpop"
+    assembly_format = _CALL_FORMAT
+
+
+@irdl_op_definition
+class AbsOp(IntegerUnaryIntrinsic):
+    """The absolute value."""
+
+    name = "llvm.intr.abs"
+    is_int_min_poison = prop_def(BoolAttr)
+
+
+@irdl_op_definition
+class CtLzOp(IntegerUnaryIntrinsic):
+    """The number of leading zeros."""
+
+    name = "llvm.intr.ctlz"
+    is_zero_poison = prop_def(BoolAttr)
+
+
+@irdl_op_definition
+class CtTzOp(IntegerUnaryIntrinsic):
+    """The number of trailing zeros."""
+
+    name = "llvm.intr.cttz"
+    is_zero_poison = prop_def(BoolAttr)
+
+
+# Reductions of vectors.
+
+
+class IntegerReduction(IRDLOperation, ABC):
+    """All elements of a vector of integers, combined."""
+
+    T: ClassVar = VarConstraint("T", SignlessIntegerConstraint)
+    arg = operand_def(VectorType.constr(T))
+    res = result_def(T)
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceAddOp(IntegerReduction):
+    """The sum."""
+
+    name = "llvm.intr.vector.reduce.add"
+
+
+@irdl_op_definition
+class ReduceMulOp(IntegerReduction):
+    """The product."""
+
+    name = "llvm.intr.vector.reduce.mul"
+
+
+@irdl_op_definition
+class ReduceAndOp(IntegerReduction):
+    """Bitwise and."""
+
+    name = "llvm.intr.vector.reduce.and"
+
+
+@irdl_op_definition
+class ReduceOrOp(IntegerReduction):
+    """Bitwise or."""
+
+    name = "llvm.intr.vector.reduce.or"
+
+
+@irdl_op_definition
+class ReduceXorOp(IntegerReduction):
+    """Bitwise exclusive or."""
+
+    name = "llvm.intr.vector.reduce.xor"
+
+
+@irdl_op_definition
+class ReduceSMaxOp(IntegerReduction):
+    """The largest, signed."""
+
+    name = "llvm.intr.vector.reduce.smax"
+
+
+@irdl_op_definition
+class ReduceSMinOp(IntegerReduction):
+    """The smallest, signed."""
+
+    name = "llvm.intr.vector.reduce.smin"
+
+
+@irdl_op_definition
+class ReduceUMaxOp(IntegerReduction):
+    """The largest, unsigned."""
+
+    name = "llvm.intr.vector.reduce.umax"
+
+
+@irdl_op_definition
+class ReduceUMinOp(IntegerReduction):
+    """The smallest, unsigned."""
+
+    name = "llvm.intr.vector.reduce.umin"
+
+
+class FloatReduction(IRDLOperation, ABC):
+    """All elements of a vector of floats, combined without a start value."""
+
+    T: ClassVar = VarConstraint("T", AnyFloatConstr)
+    arg = operand_def(VectorType.constr(T))
+    res = result_def(T)
+    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+    assembly_format = _CALL_FORMAT
+
+
+@irdl_op_definition
+class ReduceFMaxOp(FloatReduction):
+    """The largest; NaN only if all are NaN."""
+
+    name = "llvm.intr.vector.reduce.fmax"
+
+
+@irdl_op_definition
+class ReduceFMinOp(FloatReduction):
+    """The smallest; NaN only if all are NaN."""
+
+    name = "llvm.intr.vector.reduce.fmin"
+
+
+@irdl_op_definition
+class ReduceFMaximumOp(FloatReduction):
+    """The largest; NaN if one is NaN."""
+
+    name = "llvm.intr.vector.reduce.fmaximum"
+
+
+@irdl_op_definition
+class ReduceFMinimumOp(FloatReduction):
+    """The smallest; NaN if one is NaN."""
+
+    name = "llvm.intr.vector.reduce.fminimum"
+
+
+class OrderedReduction(IRDLOperation, ABC):
+    """All elements of a vector of floats on top of a start value: in order, unless flagged `reassoc`."""
+
+    T: ClassVar = VarConstraint("T", AnyFloatConstr)
+    start_value = operand_def(T)
+    vector = operand_def(VectorType.constr(T))
+    res = result_def(T)
+    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceFAddOp(OrderedReduction):
+    """The sum."""
+
+    name = "llvm.intr.vector.reduce.fadd"
+
+
+@irdl_op_definition
+class ReduceFMulOp(OrderedReduction):
+    """The product."""
+
+    name = "llvm.intr.vector.reduce.fmul"
+
+
+# Intrinsics on memory.
+
+
+@irdl_op_definition
+class MaskedLoadOp(IRDLOperation):
+    """The lanes of a vector whose mask is set, from memory; the others from `pass_thru`."""
+
+    name = "llvm.intr.masked.load"
+
+    data = operand_def(LLVMPointerType)
+    mask = operand_def(VectorType[I1])
+    pass_thru = operand_def(VectorType)
+    res = result_def(VectorType)
+    alignment = prop_def(IntegerAttr[I32])
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "operands attr-dict `:` functional-type(operands, results)"
+
+
+@irdl_op_definition
+class MaskedStoreOp(IRDLOperation):
+    """Stores the lanes of a vector whose mask is set."""
+
+    name = "llvm.intr.masked.store"
+
+    value = operand_def(VectorType)
+    data = operand_def(LLVMPointerType)
+    mask = operand_def(VectorType[I1])
+    alignment = prop_def(IntegerAttr[I32])
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$value `,` $data `,` $mask attr-dict `:` type($value) `,` type($mask) `into` type($data)"
+    )
+
+
+@irdl_op_definition
+class MemcpyOp(IRDLOperation):
+    """Copies `len` bytes between places that do not overlap (or are the same)."""
+
+    name = "llvm.intr.memcpy"
+
+    dst = operand_def(LLVMPointerType)
+    src = operand_def(LLVMPointerType)
+    len = operand_def(IntegerType)
+    isVolatile = prop_def(BoolAttr)
+
+
+@irdl_op_definition
+class MemsetOp(IRDLOperation):
+    """Fills `len` bytes with one value."""
+
+    name = "llvm.intr.memset"
+
+    dst = operand_def(LLVMPointerType)
+    val = operand_def(IntegerType)
+    len = operand_def(IntegerType)
+    isVolatile = prop_def(BoolAttr)
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """Asks for a cache line ahead of its use: rw 0 reads, hint 0 (no reuse) to 3, cache 1 (data)."""
+
+    name = "llvm.intr.prefetch"
+
+    addr = operand_def(LLVMPointerType)
+    rw = prop_def(IntegerAttr[I32])
+    hint = prop_def(IntegerAttr[I32])
+    cache = prop_def(IntegerAttr[I32])
+
+
+NEW_OPS: list[type[Operation]] = [
+    op
+    for op in list(globals().values())
+    if isinstance(op, type) and issubclass(op, IRDLOperation) and op.__module__ == __name__ and "name" in vars(op)
+]
+"""Every operation of this file."""
+
+_names = {op.name for op in NEW_OPS}
+LLVM_EXTENDED = Dialect(
+    "llvm", [*(op for op in LLVM.operations if op.name not in _names), *NEW_OPS], list(LLVM.attributes)
+)
+"""The llvm dialect with these operations."""
