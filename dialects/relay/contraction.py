@@ -8,7 +8,7 @@ Floats accumulate in the widest of the types involved and at least in f32, integ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import Float64Type, f32, f64
 from xdsl.ir import Attribute, SSAValue
@@ -92,7 +92,7 @@ def _narrow(wide: Attribute, out: Attribute) -> Body:
     return body
 
 
-def working_dtype(left: np.ndarray, right: np.ndarray, out: Attribute) -> np.dtype[np.generic]:
+def working_dtype(left: np.ndarray, right: np.ndarray, out: Attribute) -> np.dtype[Any]:
     """The numpy dtype to evaluate a contraction in, with the accumulator's result.
 
     Narrow integers are multiplied as float64, which is exact for them (below 2^53) and much faster in numpy.
