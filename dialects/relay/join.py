@@ -44,8 +44,7 @@ def _joined(build: LinalgBuilder, parts: Sequence[SSAValue], axis: int, result: 
     offset = 0
     for part in parts:
         shape = build.shape(part)
-        if 0 not in shape:
-            whole = build.insert_slice(part, whole, [offset * (dim == axis) for dim in range(len(shape))])
+        whole = build.insert_slice(part, whole, [offset * (dim == axis) for dim in range(len(shape))])
         offset += shape[axis]
     return whole
 

@@ -449,6 +449,8 @@ class LinalgBuilder:
         self, value: SSAValue, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int] | None = None
     ) -> SSAValue:
         """A rectangle of the value; strides are positive."""
+        if 0 in sizes:  # MLIR refuses every offset into a dimension of size 0
+            return self.empty(sizes, self.element(value))
         steps = list(strides) if strides is not None else [1] * len(sizes)
         result = tensor_type(sizes, self.element(value))
         op = tensor.ExtractSliceOp.build(
@@ -463,6 +465,8 @@ class LinalgBuilder:
     ) -> SSAValue:
         """`into` with a rectangle of it replaced by the value."""
         sizes = self.shape(value)
+        if 0 in sizes:
+            return into
         steps = list(strides) if strides is not None else [1] * len(sizes)
         op = tensor.InsertSliceOp.build(
             operands=[value, into, [], [], []],
