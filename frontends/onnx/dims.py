@@ -1,0 +1,49 @@
+"""Vectors of dimensions while some dimensions are not known: what shape arithmetic gives at import.
+
+The shape of a tensor with open dimensions is a vector of which some elements are known. Taking, joining and slicing
+such vectors keeps what is known, so that `Reshape(x, Concat(Shape(x)[0], -1))` needs no bound dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import i64
+
+from relay_mlir.dialects.relay.types import ANY, is_integer, is_static, tensor
+from relay_mlir.frontends.onnx.emitter import Emitter
+from relay_mlir.frontends.onnx.value import Value
+
+_LONGEST = 64
+"""The length up to which an integer vector may be a vector of dimensions."""
+
+
+def vector_of(c: Emitter, dims: Sequence[int], shape: Sequence[int] | None = None) -> Value:
+    """The i64 tensor (a vector, or of the given shape) of these elements; a constant where all are known."""
+    shape = (len(dims),) if shape is None else tuple(shape)
+    if ANY not in dims:
+        return c.constant(np.asarray(dims, np.int64).reshape(shape))
+    return Value(tensor(shape, i64), dims=tuple(dims))
+
+
+def dims_of(value: Value) -> tuple[int, ...] | None:
+    """The elements of a vector or scalar of integers as far as they are known; None where nothing is."""
+    if value.dims is not None:
+        return value.dims
+    if value.known and value.rank <= 1 and is_integer(value.element) and value.size <= _LONGEST:
+        return tuple(int(v) for v in value.array().reshape(-1))
+    return None
+
+
+def open_dims(*values: Value) -> bool:
+    """Whether one of the values is a vector with unknown elements (and no other knowledge is missing)."""
+    return any(value.dims is not None for value in values) and all(dims_of(value) is not None for value in values)
+
+
+def shape_codes(value: Value) -> tuple[int, ...] | None:
+    """A target shape for Reshape: -1 stands for the one element that is not known; None where there are more."""
+    dims = dims_of(value)
+    if dims is None or sum(dim in (ANY, -1) for dim in dims) > 1 or not is_static(value.shape):
+        return None
+    return tuple(-1 if dim == ANY else dim for dim in dims)

@@ -1,0 +1,176 @@
+"""Appends relay operations to the function that is imported; computes at once what only depends on constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, NameLoc, NoneAttr, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from relay_mlir.dialects.relay import OPERATORS
+from relay_mlir.dialects.relay.core import ConstantOp, WeightOp
+from relay_mlir.dialects.relay.op import Operator, checked_types
+from relay_mlir.dialects.relay.types import Tensor, is_static, numpy_dtype, type_of
+from relay_mlir.dialects.relay.weights import WeightStore
+from relay_mlir.frontends.onnx.problem import Problem
+from relay_mlir.frontends.onnx.value import Value
+
+INLINE = 16
+"""The number of elements up to which a constant is written out in the program."""
+
+FOLDED = 4096
+"""The number of elements up to which constant expressions are computed at import; larger ones stay in the program."""
+
+
+class Emitter:
+    """Builds the body of `@main`: `c.op("add", x, y)` applies a relay operator and gives its result."""
+
+    def __init__(self, entry: Block, weights: WeightStore):
+        self.entry = entry
+        self.block = entry
+        self.weights = weights
+        self.added: set[str] = set()
+        """The keys that this import put into the store."""
+        self.location = NameLoc(StringAttr(""), NoneAttr())
+
+    @contextmanager
+    def at(self, name: str):
+        """Gives the operations made inside the location of this name."""
+        outer, self.location = self.location, NameLoc(StringAttr(name), NoneAttr())
+        try:
+            yield
+        finally:
+            self.location = outer
+
+    @contextmanager
+    def into(self, block: Block):
+        """Appends to another block (a branch of `relay.if`)."""
+        outer, self.block = self.block, block
+        try:
+            yield
+        finally:
+            self.block = outer
+
+    def append(self, op: Operation, block: Block | None = None) -> Operation:
+        """Appends an operation to the current block, at the current location."""
+        op.location = self.location
+        (block or self.block).add_op(op)
+        return op
+
+    # Operators.
+
+    def op(self, name: str, *operands: Value, **attributes: Any) -> Value:
+        """The only result of a relay operator; raises Problem where its type relation refuses the operands."""
+        (result,) = self.ops(name, *operands, **attributes)
+        return result
+
+    def ops(self, name: str, *operands: Value, **attributes: Any) -> list[Value]:
+        """The results of a relay operator; raises Problem where its type relation refuses the operands."""
+        if name not in OPERATORS:
+            raise Problem(f"it needs the relay operator {name}, which does not exist")
+        operator = OPERATORS[name](**attributes)
+        try:
+            types = list(operator.infer(checked_types(operator, [operand.type for operand in operands])))
+            load = _loader(operator, operands) if all(operand.known for operand in operands) else None
+            if load is not None and _is_small([*(operand.type for operand in operands), *types]):
+                return [self.constant(array) for array in load()]
+            op = self.append(operator.on(*map(self.ssa, operands)))
+        except VerifyException as e:
+            raise Problem(str(e)) from e
+        return [
+            Value(cast(Tensor, result.type), ssa=result, load=None if load is None else _item(load, position))
+            for position, result in enumerate(op.results)
+        ]
+
+    # Constants.
+
+    def constant(self, array: np.ndarray, name: str = "") -> Value:
+        """A tensor known at import; it enters the program when an operation uses it."""
+        return Value(type_of(array), load=lambda: array, name=name)
+
+    def weight(self, type_: Tensor, load: Callable[[], np.ndarray], name: str) -> Value:
+        """A tensor known at import that is read when it is needed."""
+        return Value(type_, load=load, name=name)
+
+    def scalar(self, number: float | int | bool, like: Value | Attribute) -> Value:
+        """A 0-d constant of the element type of a value; raises Problem where the type cannot hold it."""
+        dtype = numpy_dtype(like.element if isinstance(like, Value) else like)
+        try:
+            return self.constant(np.asarray(number, dtype))
+        except (OverflowError, ValueError) as e:
+            raise Problem(f"{number} is not a value of {dtype.name}") from e
+
+    def ssa(self, value: Value) -> SSAValue:
+        """The SSA value of a tensor; one known at import becomes a constant or a weight when first used."""
+        if value.ssa is None and value.load is None:
+            raise Problem("it computes with dimensions that are not known: bind the model's inputs with --shape")
+        if value.ssa is None:
+            value.ssa = self.append(self._constant_op(value), self.entry).results[0]
+        return value.ssa
+
+    def _constant_op(self, value: Value) -> Operation:
+        if value.size <= INLINE:
+            data = np.ascontiguousarray(value.array()).tobytes()
+            return ConstantOp(DenseIntOrFPElementsAttr(cast(Any, value.type), BytesAttr(data)))
+        if not value.name:
+            key = self.weights.add_derived("constant", value.array())
+        else:
+            key = self._free_key(value.name)
+            self.weights.add(key, cast(Callable[[], np.ndarray], value.load))
+        self.added.add(key)
+        return WeightOp(key, value.type)
+
+    def _free_key(self, name: str) -> str:
+        """A key of the weight store made from the name; a number is added where the name is taken."""
+        key, number = name, 1
+        while key in self.weights:
+            key, number = f"{name}.{number}", number + 1
+        return key
+
+    # What nearly every family needs.
+
+    def cast(self, value: Value, element: Attribute) -> Value:
+        """The tensor converted to another element type."""
+        return value if value.element == element else self.op("cast", value, dtype=element)
+
+    def reshape(self, value: Value, shape: Sequence[int]) -> Value:
+        """The tensor with another shape, where one -1 may stand for what is left; as it is where nothing changes."""
+        if tuple(shape) == value.shape:
+            return value
+        return self.op("reshape", value, newshape=tuple(shape), allowzero=True)
+
+    def transpose(self, value: Value, axes: Sequence[int]) -> Value:
+        """The tensor with permuted axes; the same one where nothing changes."""
+        if list(axes) == list(range(value.rank)):
+            return value
+        return self.op("transpose", value, axes=tuple(axes))
+
+    def broadcast_to(self, value: Value, shape: Sequence[int]) -> Value:
+        """The tensor stretched to a shape."""
+        return value if tuple(shape) == value.shape else self.op("broadcast_to", value, shape=tuple(shape))
+
+
+def _loader(operator: Operator, operands: Sequence[Value]) -> Callable[[], Sequence[np.ndarray]]:
+    """A function that computes the results of an operator on values known at import."""
+    held = list(operands)
+
+    def compute() -> Sequence[np.ndarray]:
+        with np.errstate(all="ignore"):
+            return operator.evaluate([operand.array() for operand in held])
+
+    return compute
+
+
+def _item(load: Callable[[], Sequence[np.ndarray]], position: int) -> Callable[[], np.ndarray]:
+    return lambda: load()[position]
+
+
+def _is_small(types: Sequence[Tensor]) -> bool:
+    """Whether tensors of these types together have few elements."""
+    if not all(is_static(type_.get_shape()) for type_ in types):
+        return False
+    return sum(int(np.prod(type_.get_shape(), dtype=object)) for type_ in types) <= FOLDED
