@@ -26,7 +26,7 @@ MLIR_OPT, MLIR_TRANSLATE = shutil.which("mlir-opt-22"), shutil.which("mlir-trans
 AVAILABLE = MLIR_OPT is not None and MLIR_TRANSLATE is not None
 
 _PASSES = [
-    "--one-shot-bufferize=bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map",
+    "--one-shot-bufferize=bufferize-function-boundaries allow-return-allocs-from-loops function-boundary-type-conversion=identity-layout-map",
     "--buffer-results-to-out-params=modify-public-functions=true hoist-static-allocs=true",
     "--convert-linalg-to-loops",
     "--expand-strided-metadata",
@@ -62,9 +62,18 @@ def lowered_module(op: Operator, args: Sequence[np.ndarray]) -> tuple[ModuleOp, 
 def run_lowered(op: Operator, args: Sequence[np.ndarray]) -> list[np.ndarray]:
     """The results of the operator's lower form, computed by stock MLIR and LLVM."""
     module, results = lowered_module(op, args)
+    run_text(str(module), args, results)
+    return results
+
+
+def run_text(text: str, args: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+    """Runs `@f` of a module, on tensors or on buffers with results as trailing arguments; fills in the results.
+
+    `@f` has the attribute `llvm.emit_c_interface`.
+    """
     assert MLIR_OPT is not None
     assert MLIR_TRANSLATE is not None
-    lowered = _run([MLIR_OPT, *_PASSES], str(module))
+    lowered = _run([MLIR_OPT, *_PASSES], text)
     text = _run([MLIR_TRANSLATE, "--mlir-to-llvmir"], lowered)
     _load_runtime(MLIR_OPT)
     llvm.initialize_native_target()
@@ -75,11 +84,10 @@ def run_lowered(op: Operator, args: Sequence[np.ndarray]) -> list[np.ndarray]:
     with llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine) as engine:
         engine.finalize_object()
         entry = ctypes.CFUNCTYPE(None)(engine.get_function_address("_mlir_ciface_f"))
-        arrays = [np.ascontiguousarray(a) for a in args] + results
+        arrays = [*(np.ascontiguousarray(a) for a in args), *results]
         descriptors = [_descriptor(a) for a in arrays]
         entry.argtypes = [ctypes.c_void_p] * len(arrays)
         entry(*(ctypes.addressof(d) for d in descriptors))
-    return results
 
 
 @cache
