@@ -163,28 +163,29 @@ def grouped_convolution(
     data: SSAValue,
     weight: SSAValue,
     result: Tensor,
-    flip: bool = False,
+    transposed: bool = False,
 ) -> SSAValue:
     """The contraction of padded data with a weight, to a result in the data's layout.
 
     Loops: the result's dimensions, where groups are a dimension before the channels of a group; then the spatial
     offsets in the window and the input channels of a group. A depthwise convolution (one channel in, one out in each
-    group) has one channel loop and no reduction over channels. With `flip` the window runs backwards over the weight.
+    group) has one channel loop and no reduction over channels.
+    With `transposed`, I of the weight counts all input channels, O the output channels of one group, and each window
+    meets the weight backwards: the data is read from its last element on, so that the weight is read in order.
     """
-    shape, result_layout = result.get_shape(), op.data_layout.replace("C", "O")
+    shape, result_layout = result.get_shape(), op.data_layout.replace("C", "R")
     inputs, outputs = build.shape(data)[op.channel_axis] // op.groups, shape[op.channel_axis] // op.groups
-    loops = _channel_loops(op.groups, inputs, outputs)
+    loops = _channel_loops(op.groups, inputs, outputs, transposed)
     order = [name for letter in result_layout for name in loops.get(letter, [letter])]
-    reductions = [*op.spatial.lower(), *loops["I"]]
+    reductions = [*op.spatial.lower(), *(name for name in loops["C"] if name == "i")]
     at = {name: position for position, name in enumerate(order + reductions)}
 
     def position(letter: str) -> AffineExpr:
-        return windows.position(op.spatial.index(letter), at[letter], at[letter.lower()])
+        axis = op.spatial.index(letter)
+        return windows.position(axis, at[letter], at[letter.lower()], backwards=transposed)
 
     def offset(letter: str) -> AffineExpr:
-        last = windows.sizes[op.spatial.index(letter)] - 1
-        forward: AffineExpr = dim(at[letter.lower()])
-        return forward * -1 + last if flip and last else forward
+        return dim(at[letter.lower()])
 
     def read(layout: str, spatial: Callable[[str], AffineExpr]) -> AffineMap:
         exprs: list[AffineExpr] = []
@@ -210,16 +211,18 @@ def grouped_convolution(
     return build.reshape(out, shape)
 
 
-def _channel_loops(groups: int, inputs: int, outputs: int) -> dict[str, list[str]]:
-    """The loops over the channels of the data (C), of the result and the weight (O), and the weight's inputs (I).
+def _channel_loops(groups: int, inputs: int, outputs: int, transposed: bool) -> dict[str, list[str]]:
+    """The loops over the channels of the data (C) and of the result (R), and over the weight's dimensions O and I.
 
     `g` is the group, `i` and `o` the input and output channel within it.
     """
     if groups == 1:
-        return {"C": ["i"], "O": ["o"], "I": ["i"]}
-    if inputs == outputs == 1:
-        return {"C": ["g"], "O": ["g"], "I": []}
-    return {"C": ["g", "i"], "O": ["g", "o"], "I": ["i"]}
+        return {"C": ["i"], "R": ["o"], "I": ["i"], "O": ["o"]}
+    depthwise = inputs == outputs == 1
+    inner, outer = ([], []) if depthwise else (["i"], ["o"])
+    group = ["g"]
+    weight = {"I": group + inner, "O": outer} if transposed else {"I": inner, "O": group + outer}
+    return {"C": group + inner, "R": group + outer, **weight}
 
 
 @operator

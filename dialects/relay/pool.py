@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, ScalarBuilder, dim, dims
 from relay_mlir.dialects.relay.op import Operator, Pattern, operator
 from relay_mlir.dialects.relay.pool_reduction import MAX, MEAN, NormReduction, PoolReduction
-from relay_mlir.dialects.relay.types import Shape, Tensor, element_type, tensor
+from relay_mlir.dialects.relay.types import Tensor, element_type, tensor
 from relay_mlir.dialects.relay.window import (
     Windows,
     axes_of,
@@ -26,6 +26,32 @@ from relay_mlir.dialects.relay.window import (
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+
+def reduce_windows(
+    build: LinalgBuilder,
+    reduction: PoolReduction,
+    windows: Windows,
+    data: SSAValue,
+    axes: Sequence[int],
+    result: Tensor,
+) -> SSAValue:
+    """The totals of the windows over padded data: loops over the result, then over the offsets in a window."""
+    shape, element = result.get_shape(), result.element_type
+    rank, loops = len(shape), len(shape) + len(axes)
+    exprs: list[AffineExpr] = [dim(axis) for axis in range(rank)]
+    for position, axis in enumerate(axes):
+        exprs[axis] = windows.position(position, axis, rank + position)
+    # The window is an operand, of which only the shape matters: it gives the loops over offsets their bounds.
+    window = build.empty(windows.sizes, element)
+    start = build.fill(reduction.neutral(element), shape, reduction.total_element(element))
+
+    def body(s: ScalarBuilder, value: SSAValue, _: SSAValue, total: SSAValue) -> SSAValue:
+        return reduction.step(s, value, total, element)
+
+    maps = [AffineMap(loops, 0, tuple(exprs)), dims(*range(rank, loops), rank=loops)]
+    iterators = ["parallel"] * rank + ["reduction"] * len(axes)
+    return build.generic([data, window], maps, [start], [dims(*range(rank), rank=loops)], iterators, body)[0]
 
 
 @dataclass(frozen=True)
@@ -114,30 +140,12 @@ class Pool(Operator):
         counts = [shape[axis] for axis in self.axes]
         lengths = [build.shape(args[0])[axis] for axis in self.axes]
         data = self.windows.pad(build, args[0], self.axes, counts, self.reduction.neutral(element))
-        totals = self._totals(build, data, shape, element)
+        totals = reduce_windows(build, self.reduction, self.windows, data, self.axes, results[0])
         sizes = [
             self._lowered_counts(build, *entry, element)
             for entry in zip(range(self.RANK), lengths, counts, strict=True)
         ]
         return [self.reduction.finish(build, totals, self.axes, sizes, results[0])]
-
-    def _totals(self, build: LinalgBuilder, data: SSAValue, shape: Shape, element: Attribute) -> SSAValue:
-        """The windows of padded data, reduced: loops over the result, then over the offsets in a window."""
-        windows, reduction, rank = self.windows, self.reduction, len(shape)
-        loops = rank + self.RANK
-        exprs: list[AffineExpr] = [dim(axis) for axis in range(rank)]
-        for position, axis in enumerate(self.axes):
-            exprs[axis] = windows.position(position, axis, rank + position)
-        # The window is an operand, of which only the shape matters: it gives the loops over offsets their bounds.
-        window = build.empty(windows.sizes, element)
-        start = build.fill(reduction.neutral(element), shape, reduction.total_element(element))
-
-        def body(s: ScalarBuilder, value: SSAValue, _: SSAValue, total: SSAValue) -> SSAValue:
-            return reduction.step(s, value, total, element)
-
-        maps = [AffineMap(loops, 0, tuple(exprs)), dims(*range(rank, loops), rank=loops)]
-        iterators = ["parallel"] * rank + ["reduction"] * self.RANK
-        return build.generic([data, window], maps, [start], [dims(*range(rank), rank=loops)], iterators, body)[0]
 
     def _lowered_counts(
         self, build: LinalgBuilder, position: int, length: int, count: int, element: Attribute
@@ -336,4 +344,5 @@ __all__ = [
     "MaxPool2D",
     "MaxPool3D",
     "Pool",
+    "reduce_windows",
 ]

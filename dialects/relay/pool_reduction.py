@@ -192,5 +192,7 @@ class NormReduction(PoolReduction):
 
 MAX = MaxReduction()
 MEAN = MeanReduction()
+SQUARES = NormReduction(2)
+"""Its totals are sums of squares."""
 
-__all__ = ["MAX", "MEAN", "Counts", "NormReduction", "PoolReduction", "check_number"]
+__all__ = ["MAX", "MEAN", "SQUARES", "Counts", "NormReduction", "PoolReduction", "check_number"]

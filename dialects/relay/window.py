@@ -116,12 +116,17 @@ class Windows:
         reach = (count - 1) * self.strides[axis] + self.extent(axis)
         return max(self.high[axis], reach - self.low[axis] - length)
 
-    def position(self, axis: int, window: int, offset: int) -> AffineExpr:
-        """The position in padded data: loop `window` counts windows, loop `offset` the elements of one."""
+    def position(self, axis: int, window: int, offset: int, backwards: bool = False) -> AffineExpr:
+        """The position in padded data: loop `window` counts windows, loop `offset` the elements of one.
+
+        With `backwards`, offset 0 is the last element of a window.
+        """
         start: AffineExpr = dim(window)
         step: AffineExpr = dim(offset)
         if self.strides[axis] != 1:
             start = start * self.strides[axis]
+        if backwards and self.sizes[axis] > 1:
+            return start + step * -self.dilation[axis] + (self.extent(axis) - 1)
         return start + (step * self.dilation[axis] if self.dilation[axis] != 1 else step)
 
     def offsets(self, counts: Sequence[int]) -> Iterator[tuple[Shape, tuple[slice, ...]]]:
