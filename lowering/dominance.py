@@ -91,7 +91,7 @@ class _Checker:
             parent = user.parent_op()
             if parent is None:
                 return "is defined in a region that does not hold its use"
-            if parent.has_trait(IsolatedFromAbove):
+            if parent.has_trait(IsolatedFromAbove) and not parent.is_ancestor(block):
                 return f"is defined outside the isolated region of '{parent.name}'"
             user = parent
         use_block = user.parent

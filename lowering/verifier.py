@@ -12,10 +12,11 @@ from relay_mlir.lowering.dominance import verify_dominance
 
 
 def verify_module(module: ModuleOp) -> None:
-    """Verifies every operation, innermost first, then dominance.
+    """Verifies dominance, then every operation, innermost first.
 
     Raises VerifyException with the operation attached (see `diagnostics.op_of`).
     """
+    verify_dominance(module)
     for op in module.walk(region_first=True):
         _verify_blocks(op)
         try:
@@ -25,7 +26,6 @@ def verify_module(module: ModuleOp) -> None:
             raise
         except ValueError as error:  # xDSL's word for an operand that was erased
             raise OpError(op, str(error)) from error
-    verify_dominance(module)
 
 
 def _verify_blocks(op: Operation) -> None:

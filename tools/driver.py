@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from xdsl.dialects import get_all_dialects
 from xdsl.ir import Dialect, Operation
 
 from relay_mlir.dialects.errors import Error
 from relay_mlir.dialects.relay.weights import RelayContext
+from relay_mlir.dialects.upstream import all_dialects
 from relay_mlir.lowering.diagnostics import Diagnostic, Place
 from relay_mlir.lowering.ir_text import SourceText
 from relay_mlir.lowering.locations import describe_origin, file_location
@@ -67,7 +67,7 @@ def _relay() -> Dialect:
 def make_context(*, allow_unregistered: bool = False) -> RelayContext:
     """A context with this project's dialects and xDSL's, each imported when first used."""
     ctx = RelayContext(allow_unregistered=allow_unregistered)
-    for name, factory in get_all_dialects().items():
+    for name, factory in all_dialects().items():
         ctx.register_dialect(name, factory)
     ctx.register_dialect("relay", _relay)
     return ctx

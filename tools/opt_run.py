@@ -59,7 +59,7 @@ class OptRun:
         return int(self.failed)
 
     def _chunks(self, text: str) -> list[str]:
-        """The parts of the input, each after as many empty lines as stand before it, so that lines keep their number."""
+        """The parts of the input, each after as many empty lines as stand before it: lines keep their number."""
         if not self.args.split_input_file:
             return [text]
         chunks: list[str] = []

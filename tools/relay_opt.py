@@ -25,7 +25,8 @@ class _Arguments(argparse.ArgumentParser):
 
 
 def _arguments() -> _Arguments:
-    parser = _Arguments(prog="relay-opt", description="Reads IR text, runs passes on it and prints the result.")
+    description = "Reads IR text, runs passes on it and prints the result."
+    parser = _Arguments(prog="relay-opt", description=description, allow_abbrev=False)
     add = parser.add_argument
     add("input", nargs="?", help="the input file; the standard input where absent or -")
     add("-p", "--passes", action="append", default=[], help="passes in order: `a,b{option=1},c`, or a named pipeline")
