@@ -1,0 +1,37 @@
+# make test     everything: numbers (pytest) and golden texts (lit)
+# make lint     style, types, import direction
+# make docs     docs/operators.md and docs/passes.md from the definitions
+# make demo     compiles and runs a small model
+
+PYTHON ?= python3
+JOBS ?= 2
+BIN := .venv/bin
+STAMP := .venv/installed-$(shell cksum pyproject.toml | cut -d' ' -f1)
+
+.PHONY: test lint docs demo clean
+
+test: $(STAMP)
+	$(BIN)/lit -sv -j $(JOBS) test
+	$(BIN)/pytest -n $(JOBS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+
+docs: $(STAMP)
+	$(BIN)/python -m relay_mlir.tools.gen_docs
+
+demo: $(STAMP)
+	$(BIN)/python -m relay_mlir.tools.demo
+
+# The stamp names the content of pyproject.toml: when that changes, the package is installed again.
+$(STAMP):
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	rm -f .venv/installed-*
+	touch $@
+
+clean:
+	rm -rf build .venv
