@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, func, linalg, memref
+from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, MemRefType, ModuleOp
+from xdsl.dialects.linalg import attrs as linalg_attrs
+from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
@@ -94,7 +96,7 @@ def _epilogue_of(view: Structured, fill: linalg.FillOp | None) -> tuple[Structur
         return None
     if not reader.inputs[places[0]].is_identity or reader.outputs[0].value is buffer or not reader.extents:
         return None
-    if any(argument.has_uses() for argument in reader.body.args[len(reader.inputs) :]) or not follows(reader):
+    if any(bool(argument.uses) for argument in reader.body.args[len(reader.inputs) :]) or not follows(reader):
         return None
     between = op.next_op
     sources = {root(access.value) for access in view.inputs}
@@ -143,7 +145,7 @@ def _as_generic(op: linalg.FillOp | memref.CopyOp, emit: Emitter) -> Structured:
         [target],
         Region(block),
         ArrayAttr([AffineMapAttr(AffineMap.identity(rank))] * (len(inputs) + 1)),
-        ArrayAttr([linalg.IteratorTypeAttr(linalg.IteratorType.PARALLEL)] * rank),
+        ArrayAttr([linalg_attrs.IteratorTypeAttr(linalg_attrs.IteratorType.PARALLEL)] * rank),
     )
     made.location = op.location
     return structured(made)
@@ -219,6 +221,6 @@ def _erase_dead_allocs(function: func.FuncOp) -> None:
                 use.operation.erase()
             op.detach()
             op.erase()
-        elif isinstance(op, _VIEWS) and not op.results[0].has_uses():
+        elif isinstance(op, _VIEWS) and not op.results[0].uses:
             op.detach()
             op.erase()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import bufferization, func, linalg, memref
+from xdsl.dialects import bufferization, func, memref
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
 )
+from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
@@ -189,11 +190,11 @@ class _Packer:
             value = builder.insert(bufferization.ToTensorOp(buffer, restrict=True))
             buffer.location = value.location = old.location
             call.operands[argument.index] = value.tensor
-            if not old.results[0].has_uses():
+            if not old.results[0].uses:
                 source = cast(OpResult, old.operands[0]).op
                 old.detach()
                 old.erase()
-                if not source.results[0].has_uses():
+                if not source.results[0].uses:
                     source.detach()
                     source.erase()
         new_type = tensor(packing.packed_shape, element)

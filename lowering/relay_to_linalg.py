@@ -149,7 +149,7 @@ class _Lowering:
         return builder.insert(op)
 
     def operator(self, op: RelayOp, builder: Builder) -> None:
-        build = LinalgBuilder(builder, op.location)
+        build = LinalgBuilder(builder, op.location, op.operand_types)
         for type_ in (*op.operand_types, *op.result_tensors):
             flat_types(type_, op)
         try:

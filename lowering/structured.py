@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects import arith, linalg
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.linalg import attrs as linalg_attrs
+from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -157,7 +159,7 @@ def structured(op: linalg.GenericOp) -> Structured:
         tuple(accesses[:inputs]),
         tuple(accesses[inputs:]),
         tuple(extents[loop] for loop in range(len(iterators))),
-        frozenset(loop for loop, kind in enumerate(iterators) if kind != linalg.IteratorType.PARALLEL),
+        frozenset(loop for loop, kind in enumerate(iterators) if kind != linalg_attrs.IteratorType.PARALLEL),
     )
 
 

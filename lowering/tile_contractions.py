@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects import linalg
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 

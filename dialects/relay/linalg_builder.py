@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, linalg, math, scf, tensor
+from xdsl.dialects import arith, math, scf, tensor
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
@@ -28,6 +28,8 @@ from xdsl.dialects.builtin import (
     f32,
     i64,
 )
+from xdsl.dialects.linalg import attrs as linalg_attrs
+from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
@@ -327,7 +329,7 @@ class LinalgBuilder:
             list(into),
             Region(block),
             ArrayAttr([AffineMapAttr(m) for m in (*maps, *out_maps)]),
-            ArrayAttr([linalg.IteratorTypeAttr(linalg.IteratorType(name)) for name in iterators]),
+            ArrayAttr([linalg_attrs.IteratorTypeAttr(linalg_attrs.IteratorType(name)) for name in iterators]),
             [value.type for value in into],
         )
         op.location = self._location

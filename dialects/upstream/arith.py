@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     i1,
 )
-from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import (
     AttrConstraint,
     IRDLOperation,
@@ -55,6 +55,14 @@ class RemfOp(IRDLOperation):
     traits = traits_def(Pure())
     assembly_format = "$lhs `,` $rhs (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
 
+    def __init__(self, lhs: SSAValue, rhs: SSAValue):
+        super().__init__(
+            operands=[lhs, rhs], result_types=[lhs.type], properties={"fastmath": arith.FastMathFlagsAttr("none")}
+        )
+
+
+RemFOp = RemfOp
+
 
 @irdl_op_definition
 class IndexCastUIOp(IRDLOperation):
@@ -66,6 +74,9 @@ class IndexCastUIOp(IRDLOperation):
     result = result_def(_ANY_INDICES)
     traits = traits_def(Pure())
     assembly_format = "$input attr-dict `:` type($input) `to` type($result)"
+
+    def __init__(self, value: SSAValue, target: Attribute):
+        super().__init__(operands=[value], result_types=[target])
 
 
 def _element(type_: Attribute) -> Attribute:
@@ -142,7 +153,39 @@ def _widen(cls: type[IRDLOperation], operand: AttrConstraint, result: AttrConstr
     setattr(cls, "verify_", verify)  # noqa: B010
 
 
+def _verify_compare(op: Operation) -> None:
+    _verify_shapes(op)
+
+
+def _compare_result(type_: Attribute) -> Attribute:
+    """The type of a comparison of operands of this type: i1, or a vector of it."""
+    return VectorType(i1, type_.shape) if isinstance(type_, VectorType) else i1
+
+
+def _parse_compare(cls: type[IRDLOperation], parser: Parser) -> Operation:
+    """As xDSL parses `arith.cmpi` and `arith.cmpf`, with the result type of the operands' shape."""
+    made = _XDSL_PARSE[cls](parser)
+    expected = _compare_result(made.operands[0].type)
+    if made.results[0].type == expected:
+        return made
+    return cls.create(operands=list(made.operands), result_types=[expected], properties=made.properties)
+
+
+_XDSL_PARSE: dict[type[IRDLOperation], Any] = {}
+
+
+def _install_compare() -> None:
+    for cls in (arith.CmpiOp, arith.CmpfOp):
+        definition = cls.get_irdl_definition()
+        result = base(IntegerType) | VectorType.constr(base(IntegerType))
+        definition.results[0] = (definition.results[0][0], ResultDef(result))
+        _XDSL_PARSE[cls] = cls.parse
+        setattr(cls, "verify_", _verify_compare)  # noqa: B010
+        setattr(cls, "parse", classmethod(_parse_compare))  # noqa: B010
+
+
 def _install() -> None:
+    _install_compare()
     _widen(arith.SelectOp, base(IntegerType) | VectorType.constr(base(IntegerType)), None, _verify_select)
     select: Any = arith.SelectOp
     select.print = _print_select

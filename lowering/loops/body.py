@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects import arith, linalg, math, memref
+from xdsl.dialects import arith, math, memref
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, VectorType
+from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from relay_mlir.lowering.loops.emitter import INDEX, Emitter, Index, Lanes, lane_width
@@ -17,7 +18,7 @@ _ELEMENTWISE_DIALECTS = ("arith.", "math.")
 
 
 def _varying(view: Structured, lane_loop: int) -> set[SSAValue] | None:
-    """The values of the body that differ between neighbouring positions of a loop; None where it cannot be vectorized."""
+    """The body's values that differ between neighbouring positions of a loop; None where it cannot be vectorized."""
     varying: set[SSAValue] = set()
     for argument, access in zip(view.body.args, (*view.inputs, *view.outputs), strict=True):
         if access.uses(lane_loop):
@@ -104,7 +105,7 @@ def evaluate(emit: Emitter, view: Structured, point: Point, known: Mapping[SSAVa
     """The yielded values of a body at a point. `known` gives block arguments; the others that are used are read."""
     values: dict[SSAValue, SSAValue] = dict(known)
     for argument, access in zip(view.body.args, (*view.inputs, *view.outputs), strict=True):
-        if argument not in values and argument.has_uses():
+        if argument not in values and argument.uses:
             values[argument] = read(emit, access, point)
     for op in view.body.ops:
         if isinstance(op, linalg.YieldOp):

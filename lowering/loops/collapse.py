@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import linalg, memref
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr, MemRefType, i64
+from xdsl.dialects.linalg import attrs as linalg_attrs
+from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
@@ -77,8 +79,8 @@ def collapse(emit: Emitter, view: Structured) -> Structured:
         operands.append(_collapsed(emit, access.value, dims))
         maps.append(AffineMapAttr(AffineMap(rank, 0, tuple(exprs))))
     iterators = [
-        linalg.IteratorTypeAttr(
-            linalg.IteratorType.REDUCTION if group[0] in view.reductions else linalg.IteratorType.PARALLEL
+        linalg_attrs.IteratorTypeAttr(
+            linalg_attrs.IteratorType.REDUCTION if group[0] in view.reductions else linalg_attrs.IteratorType.PARALLEL
         )
         for group in parts
     ]

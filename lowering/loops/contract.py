@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from relay_mlir.dialects.relay.types import is_float
 from relay_mlir.lowering.loops.body import Point
@@ -59,7 +60,7 @@ class ContractionKernel:
             self._nest(self._order(), _Tile({}), self.distribute)
 
     def _order(self) -> list[int]:
-        """The parallel loops, outermost first: the panel outside the rows where the vector operand outgrows the cache."""
+        """The parallel loops, outermost first: panels outside rows where the vector operand outgrows the cache."""
         view, schedule = self.view, self.schedule
         both = [loop for loop in view.parallels if all(access.uses(loop) for access in view.inputs)]
         batches = [loop for loop in both if loop != schedule.lane_loop]
@@ -92,12 +93,17 @@ class ContractionKernel:
         for first, size, step, shape in self._pieces(loop, tile):
             spread = distribute and size > step
 
-            def body(index: Index, _: Sequence[SSAValue], first: int = first, shape: _Tile = shape) -> Sequence[Any]:
-                self._nest(rest, replace(shape, positions=shape.positions | {loop: index + first}), later)
+            inner = partial(self._nest, rest, distribute=distribute and not spread and extent <= step)
+
+            def body(index: Index, _: Sequence[SSAValue], first: int = first, shape: _Tile = shape, inner: Any = inner):
+                inner(replace(shape, positions=shape.positions | {loop: index + first}))
                 return ()
 
-            later = distribute and not spread and extent <= step
-            self.emit.loop(size, body, step=step, parallel=spread)
+            if loop == self.schedule.lane_loop:
+                # Counted in panels, so that a position divides into panel and place within it.
+                self.emit.loop(size // step, lambda i, c, step=step, body=body: body(i * step, c), parallel=spread)
+            else:
+                self.emit.loop(size, body, step=step, parallel=spread)
 
     def _pieces(self, loop: int, tile: _Tile) -> list[tuple[int, int, int, _Tile]]:
         """A loop cut into ranges of one tile shape each: first position, size, step and the tile."""
@@ -210,7 +216,6 @@ class ContractionKernel:
     def _multiply_add(self, left: SSAValue, right: SSAValue, total: SSAValue) -> SSAValue:
         if is_float(self.element) and not self.emit.strict:
             return self.emit.value(vector.FMAOp(left, right, total))
-        multiply: type[Operation] = arith.MulfOp if is_float(self.element) else arith.MuliOp
-        add: type[Operation] = arith.AddfOp if is_float(self.element) else arith.AddiOp
-        product = self.emit.vectorized(multiply(left, right), [left, right], self.schedule.lanes)[0]
-        return self.emit.vectorized(add(total, product), [total, product], self.schedule.lanes)[0]
+        multiply: Any = arith.MulfOp if is_float(self.element) else arith.MuliOp
+        add: Any = arith.AddfOp if is_float(self.element) else arith.AddiOp
+        return self.emit.value(add(total, self.emit.value(multiply(left, right))))

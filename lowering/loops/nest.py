@@ -96,7 +96,7 @@ def _parallel_lane(task: Task, lanes: int) -> int | None:
 
 def _is_read(view: Structured, value: SSAValue) -> bool:
     return any(
-        argument.has_uses()
+        bool(argument.uses)
         for argument, access in zip(view.body.args, view.inputs, strict=False)
         if access.value is value
     )
