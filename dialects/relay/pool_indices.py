@@ -80,7 +80,6 @@ class MaxPoolWithIndices(MaxPool):
         lengths = build.shape(args[0])
         windows, rank, loops = self.windows, len(shape), len(shape) + self.RANK
         steps = self._steps(lengths)
-        unsigned = is_unsigned(element)
         place = {axis: position for position, axis in enumerate(self.axes)}
 
         def at(s: ScalarBuilder, axis: int) -> SSAValue:
