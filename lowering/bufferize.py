@@ -30,11 +30,11 @@ from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.lowering.bufferize_analysis import InPlaceAnalysis, check_supported, same_position, sink_empties
 from relay_mlir.lowering.bufferize_rewrite import FunctionRewriter
 from relay_mlir.lowering.bufferize_types import buffer_type
+from relay_mlir.lowering.diagnostics import OpError
 
 
 class _Constants:
@@ -102,7 +102,7 @@ class BufferizePass(ModulePass):
 
 def _bufferize(function: func.FuncOp, constants: _Constants) -> None:
     if not function.body.blocks:
-        raise VerifyException(f"bufferize: function @{function.sym_name.data} has no body")
+        raise OpError(function, f"bufferize: function @{function.sym_name.data} has no body")
     for op in function.walk():
         check_supported(op)
     _remove_dead(function)

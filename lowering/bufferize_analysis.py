@@ -20,7 +20,8 @@ from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
-from xdsl.utils.exceptions import VerifyException
+
+from relay_mlir.lowering.diagnostics import OpError
 
 VIEWS = (tensor.ExtractSliceOp, tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 """Operations whose result shares the memory of their first operand."""
@@ -332,11 +333,11 @@ def static_values(attribute: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -
 
 
 def check_supported(op: Operation) -> None:
-    """Raises VerifyException for an operation on tensors that has no form on buffers."""
+    """Raises OpError for an operation on tensors that has no form on buffers."""
     if not any(is_tensor(value) for value in (*op.operands, *op.results)):
         return
     if not isinstance(op, (LinalgStructuredOperation, *_SUPPORTED)):
-        raise VerifyException(f"bufferize: '{op.name}' on tensors has no form on buffers")
+        raise OpError(op, f"bufferize: '{op.name}' on tensors has no form on buffers")
 
 
 _SUPPORTED: tuple[type[Operation], ...] = (

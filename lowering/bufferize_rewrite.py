@@ -19,6 +19,7 @@ from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relay_mlir.dialects.upstream.memref import CopyOp
 from relay_mlir.lowering.bufferize_analysis import (
     InPlaceAnalysis,
     Place,
@@ -113,7 +114,7 @@ class FunctionRewriter:
         if is_contiguous(buffer.type):
             return buffer
         copy = self._alloc(value.type, before)
-        self._insert(memref.CopyOp(buffer, copy), before)
+        self._insert(CopyOp(buffer, copy), before)
         return copy
 
     def _destination(self, value: SSAValue, before: Operation) -> SSAValue:
@@ -213,7 +214,7 @@ class FunctionRewriter:
         copy = self._alloc(operand.type, before)
         made = operand.op if isinstance(operand, OpResult) else None
         if not isinstance(made, tensor.EmptyOp) and not overwrites(op, index):
-            self._insert(memref.CopyOp(buffer, copy), before)
+            self._insert(CopyOp(buffer, copy), before)
         return copy
 
     def _rewrite_linalg(self, op: LinalgStructuredOperation) -> None:
@@ -253,7 +254,7 @@ class FunctionRewriter:
         if (op, 0) in self._analysis.landed:
             return
         target = self._subview(op, into, shape_of_tensor(op.source), op)
-        self._insert(memref.CopyOp(self._buffer(op.source), target), op)
+        self._insert(CopyOp(self._buffer(op.source), target), op)
 
     def _rewrite_call(self, op: func.CallOp) -> None:
         arguments = [self._contiguous(v, op) if is_tensor(v) else v for v in op.operands]
@@ -274,7 +275,7 @@ class FunctionRewriter:
             if is_tensor(value):
                 target = next(targets)
                 if (op, index) not in self._analysis.landed:
-                    self._insert(memref.CopyOp(self._buffer(value), target), op)
+                    self._insert(CopyOp(self._buffer(value), target), op)
         self._insert(func.ReturnOp(*[value for value in op.operands if not is_tensor(value)]), op)
 
     def _rewrite_if(self, op: scf.IfOp) -> None:
@@ -306,15 +307,15 @@ class FunctionRewriter:
         if len(moves) > 1:  # what one copy overwrites may be the source of another
             copies = [self._alloc(value.type, last) for value, _ in moves]
             for (value, _), copy in zip(moves, copies, strict=True):
-                self._insert(memref.CopyOp(self._buffer(value), copy), last)
+                self._insert(CopyOp(self._buffer(value), copy), last)
             for copy, (_, target) in zip(copies, moves, strict=True):
-                self._insert(memref.CopyOp(copy, target), last)
+                self._insert(CopyOp(copy, target), last)
         elif moves and self._overlap(*moves[0]):
             copy = self._alloc(moves[0][0].type, last)
-            self._insert(memref.CopyOp(self._buffer(moves[0][0]), copy), last)
-            self._insert(memref.CopyOp(copy, moves[0][1]), last)
+            self._insert(CopyOp(self._buffer(moves[0][0]), copy), last)
+            self._insert(CopyOp(copy, moves[0][1]), last)
         elif moves:
-            self._insert(memref.CopyOp(self._buffer(moves[0][0]), moves[0][1]), last)
+            self._insert(CopyOp(self._buffer(moves[0][0]), moves[0][1]), last)
         kept = [value for value in last.operands if not is_tensor(value)]
         new = type(last).create(operands=kept, attributes=dict(last.attributes))
         self._insert(new, last)

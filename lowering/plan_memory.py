@@ -37,6 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.relay.types import numpy_dtype
 from relay_mlir.dialects.relay.weights import RelayContext, WeightStore, weights_of
+from relay_mlir.lowering.diagnostics import OpError
 from relay_mlir.lowering.memory_layout import Interval, aligned, byte_size, constant_of, layout, lifetimes
 
 ENTRY = "main"
@@ -134,7 +135,9 @@ class _Planner:
 
     def _plan(self, name: str) -> _Signature:
         if name in self._active:
-            raise VerifyException(f"plan-memory: @{name} calls itself ({' -> '.join([*self._active, name])})")
+            raise OpError(
+                self._functions[name], f"plan-memory: @{name} calls itself ({' -> '.join([*self._active, name])})"
+            )
         if name not in self._signatures:
             self._active.append(name)
             function = self._functions[name]
