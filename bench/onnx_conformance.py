@@ -1,15 +1,16 @@
 """Runs the onnx package's backend suite and writes what passes: `onnx_conformance.py --executor interpret`.
 
 A refusal (a clear ModelError or CompileError) is not a pass; a wrong answer, any other exception, a crash or a
-time-out is a failure. Each test runs in a worker process that is replaced when it dies. Where a model is refused because
-the value of an input must be known at import (a Reshape whose shape is an input), the test is tried again with that
-input bound to its value, and such passes are counted in a column of their own.
+time-out is a failure. Each test runs in a worker process that is replaced when it dies. Where a model is refused
+because the value of an input must be known at import (a Reshape whose shape is an input), the test is tried again
+with that input bound to its value, and such passes are counted in a column of their own.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import selectors
 import subprocess
 import sys
@@ -81,7 +82,8 @@ def run_case(case: Case, executor: Executor) -> tuple[str, str]:
     outcome, reason = PASSED, ""
     for inputs, expected in case.data:
         names = input_names(case.proto())
-        if any(value is None or isinstance(value, list) for value in (*inputs, *expected)):
+        inputs, expected = ([_array(value) for value in values] for values in (inputs, expected))
+        if any(value is None or isinstance(value, (list, tuple)) for value in (*inputs, *expected)):
             return REFUSED, "an input or output is a sequence or an absent optional"
         given = {name: np.asarray(value) for name, value in zip(names, inputs, strict=False)}
         values: dict[str, np.ndarray] = {}
@@ -100,13 +102,24 @@ def run_case(case: Case, executor: Executor) -> tuple[str, str]:
     return outcome, reason
 
 
+def _array(value: Any) -> Any:
+    """A tensor that the suite keeps as a message, as an array."""
+    import onnx
+
+    return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+
+
 def _needed(message: str, case: Case, given: dict[str, Any], values: dict[str, np.ndarray]) -> str | None:
     """The next input to bind where a model was refused because a value must be known at import."""
     if "must be known when the model is imported" not in message:
         return None
-    # The node's input is named by position; binding from the last input on covers shapes, axes and limits.
     candidates = [name for name in reversed(given) if name not in values]
-    return candidates[0] if len(candidates) > 1 or (candidates and not values) else None
+    position = re.search(r"input (\d+) \(", message)
+    nodes = case.proto().graph.node
+    if position is not None and len(nodes) == 1:
+        name = nodes[0].input[int(position[1])]
+        return name if name in candidates else None
+    return candidates[0] if candidates else None
 
 
 def work(kinds: Sequence[str], expanded: bool, executor: Executor) -> None:
@@ -198,7 +211,7 @@ def report(results: Sequence[Result], executor: str) -> str:
         if result.outcome == REFUSED:
             reasons[_general(result.reason)].append(result.operator)
     for reason, operators in sorted(reasons.items(), key=lambda entry: -len(entry[1])):
-        lines.append(f"- {len(operators)} × {reason} ({', '.join(sorted(set(operators))[:8])})")
+        lines.append(f"- {len(operators)} x {reason} ({', '.join(sorted(set(operators))[:8])})")
     return "\n".join(lines) + "\n"
 
 

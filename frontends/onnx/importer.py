@@ -235,7 +235,7 @@ class _Importer:
                 function = specified_function(cast(OpSchema, schema), node, opset, inputs)
             if function is None:
                 raise Problem("the operator is not supported")
-            results = self._call(function, node, schema, inputs)
+            results = self._call(function, node, schema, inputs, opsets)
         self._define(node, [results] if isinstance(results, Value) else results, scope)
 
     def _node_inputs(self, node: NodeProto, scope: Scope) -> list[Value | None]:
@@ -266,7 +266,12 @@ class _Importer:
             scope.define(name, value)
 
     def _call(
-        self, function: FunctionProto, node: NodeProto, schema: OpSchema | None, inputs: Sequence[Value | None]
+        self,
+        function: FunctionProto,
+        node: NodeProto,
+        schema: OpSchema | None,
+        inputs: Sequence[Value | None],
+        opsets: dict[str, int],
     ) -> list[Value | None]:
         """The outputs of a function, its body converted in place; raises Problem that names the inner node."""
         if len(inputs) > len(function.input):
@@ -283,11 +288,8 @@ class _Importer:
             nodes = _without_absent(bind_attributes(function, node, schema), inner)
             with self.emitter.at(node.name or node.op_type):
                 wanted = [out for out, used in zip(function.output, node.output, strict=False) if used]
-                results = dict(
-                    zip(
-                        wanted, self._graph_body(nodes, wanted, inner, self._opsets(function.opset_import)), strict=True
-                    )
-                )
+                versions = opsets | {_domain(entry.domain): entry.version for entry in function.opset_import}
+                results = dict(zip(wanted, self._graph_body(nodes, wanted, inner, versions), strict=True))
             if self.problems:
                 raise Problem("in the operators that define it: " + "; ".join(self.problems))
         finally:

@@ -129,8 +129,8 @@ def mod(c: Emitter, node: NodeView) -> Value:
     a, b = node.input(0), node.input(1)
     if node.flag("fmod"):
         return c.op("trunc_mod", a, b)  # the sign of the dividend, as C's fmod
-    if is_float(a.element):
-        raise Problem("attribute 'fmod' must be 1 for floats, but is 0")
+    if is_float(a.element) and node.opset < 28:
+        raise Problem("attribute 'fmod' must be 1 for floats before opset 28, but is 0")
     return c.op("floor_mod", a, b)  # the sign of the divisor
 
 
@@ -270,6 +270,8 @@ def bit_cast(c: Emitter, node: NodeView) -> Value:
     x = node.input(0)
     if numpy_dtype(element).itemsize != numpy_dtype(x.element).itemsize:
         raise Problem(f"attribute 'to' names a type of another width than {x.element}")
+    if is_bool(element) or is_bool(x.element):  # both are bytes of 0 or 1
+        return converted(c, x, element)
     return c.op("reinterpret", x, dtype=element)
 
 

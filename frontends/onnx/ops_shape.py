@@ -243,8 +243,10 @@ def space_to_depth(c: Emitter, node: NodeView) -> Value:
     n, depth, height, width = _image(x)
     if block < 1 or height % block or width % block:
         raise Problem(f"an image of {height} x {width} cannot be split by attribute 'blocksize' = {block}")
+    mode = node.choice("mode", "DCR", "CRD") if node.opset >= 28 else "DCR"
+    axes = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
     y = c.reshape(x, (n, depth, height // block, block, width // block, block))
-    return c.reshape(c.transpose(y, (0, 3, 5, 1, 2, 4)), (n, depth * block * block, height // block, width // block))
+    return c.reshape(c.transpose(y, axes), (n, depth * block * block, height // block, width // block))
 
 
 def _image(x: Value) -> tuple[int, int, int, int]:
