@@ -1,3 +1,4 @@
 """The dialects, highest level first: relay, and what upstream dialects lack in xDSL."""
 
-import relay_mlir.dialects.literals  # noqa: F401  (corrects how xDSL prints float literals)
+# Imported with the package: it corrects how xDSL prints float literals.
+from relay_mlir.dialects import literals as literals

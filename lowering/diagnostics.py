@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -107,7 +107,7 @@ _handler: ContextVar[Handler | None] = ContextVar("relay_diagnostic_handler", de
 
 
 @contextmanager
-def handling(handler: Handler) -> Iterator[None]:
+def handling(handler: Handler) -> Generator[None]:
     """Gives every warning, note and remark (severity, message, operation) of the block to a handler."""
     token = _handler.set(handler)
     try:

@@ -6,7 +6,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -286,8 +286,8 @@ class RelayParser(Parser):
     def _parse_builtin_densearray_attr(self) -> DenseArrayBase[Any]:
         self.parse_characters("<", " in dense array")
         start = self.pos
-        type_ = self.parse_type()
-        if not isinstance(type_, IntegerType | AnyFloat):
+        type_: Any = self.parse_type()
+        if not isinstance(cast(object, type_), IntegerType | AnyFloat):
             self.raise_error("the element type of an array must be an integer or a float", start, self.pos)
         spans: list[Span] = []
         if self.parse_optional_punctuation(">") is None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     CallSiteLoc,
     FileLineColLoc,
     FusedLoc,
@@ -24,13 +25,17 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
 
+def _parts(location: FusedLoc) -> Sequence[Attribute]:
+    return cast(ArrayAttr[Attribute], location.locations).data
+
+
 def names_of(location: Attribute) -> list[str]:
     """The source nodes that a location names, each once, in order."""
     match location:
         case NameLoc():
             found = [location.desc.data]
         case FusedLoc():
-            found = [name for part in location.locations for name in names_of(part)]
+            found = [name for part in _parts(location) for name in names_of(part)]
         case CallSiteLoc():
             found = names_of(location.callee)
         case _:
@@ -46,7 +51,7 @@ def file_location(location: Attribute) -> FileLineColLoc | None:
         case NameLoc():
             return file_location(location.location)
         case FusedLoc():
-            return next((found for part in location.locations if (found := file_location(part))), None)
+            return next((found for part in _parts(location) if (found := file_location(part))), None)
         case CallSiteLoc():
             return file_location(location.callee)
         case _:

@@ -88,7 +88,9 @@ def parse_line(line: str) -> list[list[Command]]:
     text = re.sub(r"'[^']*'|\"[^\"]*\"", "", line)
     if _SHELL_ONLY.search(text.replace("2>&1", "")):
         raise NeedsShell
-    lexer = shlex.shlex(line.replace("2>&1", " \0merge ").replace("2>", " \0stderr "), posix=True, punctuation_chars="|&<>")
+    lexer = shlex.shlex(
+        line.replace("2>&1", " \0merge ").replace("2>", " \0stderr "), posix=True, punctuation_chars="|&<>"
+    )
     lexer.whitespace_split = True
     lexer.commenters = ""
     pipelines, command, target = [[Command()]], None, None
