@@ -89,8 +89,9 @@ class AdaptivePool(Operator):
         counts: list[int | SSAValue] = []
         if any(length % size for length, size in zip(lengths, self.output_size, strict=True)):
             totals = self._uneven_totals(build, args[0], lengths, results[0])
-            for length, size in zip(lengths, self.output_size, strict=True):
-                counts.append(self._counts(build, length, size, results[0].element_type))
+            if self.REDUCTION.counted:
+                pairs = zip(lengths, self.output_size, strict=True)
+                counts += [self._counts(build, length, size, results[0].element_type) for length, size in pairs]
         else:
             sizes = tuple(length // size for length, size in zip(lengths, self.output_size, strict=True))
             none = (0,) * self.RANK

@@ -123,12 +123,12 @@ class Pool(Operator):
         return [reduction.finished(totals, count, data.dtype)]
 
     def _window_counts(self, position: int, length: int, count: int) -> list[int]:
-        """How many elements each window along a spatial axis has."""
+        """How many elements each window along a spatial axis has; one where it has none, so that the mean is 0."""
         windows = self.windows
         start, end = self._counted(position, length)
         starts = [window * windows.strides[position] for window in range(count)]
         steps = [offset * windows.dilation[position] for offset in range(windows.sizes[position])]
-        return [sum(start <= first + step < end for step in steps) for first in starts]
+        return [max(sum(start <= first + step < end for step in steps), 1) for first in starts]
 
     def _counted(self, position: int, length: int) -> tuple[int, int]:
         """The range of positions, in padded data, that are elements of a window."""
@@ -141,10 +141,10 @@ class Pool(Operator):
         lengths = [build.shape(args[0])[axis] for axis in self.axes]
         data = self.windows.pad(build, args[0], self.axes, counts, self.reduction.neutral(element))
         totals = reduce_windows(build, self.reduction, self.windows, data, self.axes, results[0])
-        sizes = [
-            self._lowered_counts(build, *entry, element)
-            for entry in zip(range(self.RANK), lengths, counts, strict=True)
-        ]
+        sizes: list[int | SSAValue] = []
+        if self.reduction.counted:
+            entries = zip(range(self.RANK), lengths, counts, strict=True)
+            sizes = [self._lowered_counts(build, *entry, element) for entry in entries]
         return [self.reduction.finish(build, totals, self.axes, sizes, results[0])]
 
     def _lowered_counts(
@@ -167,9 +167,13 @@ class Pool(Operator):
 
         window = build.empty([windows.sizes[position]], element)
         start = build.fill(0, [count], wide)
-        return build.generic([window], [dims(1, rank=2)], [start], [dims(0, rank=2)], ["parallel", "reduction"], body)[
-            0
-        ]
+        maps, out_maps = [dims(1, rank=2)], [dims(0, rank=2)]
+        (counted,) = build.generic([window], maps, [start], out_maps, ["parallel", "reduction"], body)
+        return build.elementwise([counted], tensor([count], wide), _at_least_one) if min(sizes) == 1 else counted
+
+
+def _at_least_one(s: ScalarBuilder, count: SSAValue) -> SSAValue:
+    return s.maximum(count, s.like(1, count))
 
 
 @dataclass(frozen=True)
@@ -188,8 +192,7 @@ class MaxPool(Pool):
 class AvgPool(Pool):
     """The mean of each window; with `count_include_pad` the padding counts as zeros, except where a window hangs over.
 
-    Without it a window of padding alone has no elements: its mean is NaN (of integers: 0). Integers divide towards
-    zero.
+    Without it a window of padding alone has no elements: its mean is 0. Integers divide towards zero.
     """
 
     count_include_pad: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 from xdsl.dialects.builtin import IntegerType, i32
 from xdsl.ir import Attribute, SSAValue
@@ -32,6 +32,9 @@ def check_number(element: Attribute) -> None:
 class PoolReduction(ABC):
     """A reduction of windows, in three steps: from a neutral value, an element at a time, to the result."""
 
+    counted: ClassVar[bool] = False
+    """Whether `finish` needs to know how many elements there were."""
+
     def check(self, element: Attribute) -> None:
         """Raises VerifyException for an element type that cannot be reduced."""
         check_number(element)
@@ -53,7 +56,7 @@ class PoolReduction(ABC):
     def finish(
         self, build: LinalgBuilder, totals: SSAValue, axes: Sequence[int], counts: Counts, result: Tensor
     ) -> SSAValue:
-        """The result from the totals; `counts` belong to the spatial `axes`."""
+        """The result from the totals; `counts` belong to the spatial `axes`, and are there if `counted`."""
         return totals
 
     @abstractmethod
@@ -109,6 +112,8 @@ class MaxReduction(PoolReduction):
 
 class MeanReduction(PoolReduction):
     """The sum divided by the number of elements, towards zero for integers; the mean of nothing is NaN (or 0)."""
+
+    counted = True
 
     def step(self, s: ScalarBuilder, value: SSAValue, total: SSAValue, element: Attribute) -> SSAValue:
         return s.add(total, s.cast(value, element, self.total_element(element)))
