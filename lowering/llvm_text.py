@@ -12,21 +12,11 @@ from typing import cast
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
     DictionaryAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    FloatAttr,
-    IntAttr,
     IntegerAttr,
-    IntegerType,
     ModuleOp,
     StringAttr,
-    SymbolRefAttr,
     UnitAttr,
-    VectorType,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -85,7 +75,12 @@ def _parameter_attributes(attributes: DictionaryAttr | None) -> str:
     return text
 
 
-_FUNCTION_UNITS = {"no_inline": "noinline", "no_unwind": "nounwind", "optimize_none": "optnone", "always_inline": "alwaysinline"}
+_FUNCTION_UNITS = {
+    "no_inline": "noinline",
+    "no_unwind": "nounwind",
+    "optimize_none": "optnone",
+    "always_inline": "alwaysinline",
+}
 _FUNCTION_STRINGS = {"target_cpu": "target-cpu", "tune_cpu": "tune-cpu", "prefer_vector_width": "prefer-vector-width"}
 _FUNCTION_KNOWN = (
     "sym_name", "function_type", "CConv", "linkage", "sym_visibility", "visibility_", "arg_attrs", "res_attrs",
@@ -153,9 +148,7 @@ class _ModulePrinter:
         returned = f"{_parameter_attributes(results).strip()} {type_text(type_.output)}".strip()
         linkage = op.linkage.linkage.data
         if not op.body.blocks:
-            parameters = [
-                type_text(t) + _parameter_attributes(a) for t, a in zip(type_.inputs, arg_attrs, strict=True)
-            ]
+            parameters = [type_text(t) + _parameter_attributes(a) for t, a in zip(type_.inputs, arg_attrs, strict=True)]
             parameters += ["..."] if type_.is_variadic else []
             weak = "" if linkage in ("external", "internal", "private") else f"{linkage} "
             self.functions.append(f"declare {weak}{start}{returned} {name}({', '.join(parameters)}){attributes}")
@@ -290,4 +283,3 @@ def _check_attributes(op: Operation) -> None:
     for name in op.attributes:
         if name.startswith("llvm.") or "." not in name:
             raise CompileError(f"llvm-text: {op.name} at {op.location}: attribute {name} has no counterpart")
-

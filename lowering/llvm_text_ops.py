@@ -126,9 +126,7 @@ def _gep(text: FunctionPrinter, op: Operation) -> None:
     flags = "inbounds " if "inbounds" in op.properties or wrap & 1 else ""
     flags += "nusw " if wrap & 2 and not wrap & 1 else ""
     flags += "nuw " if wrap & 4 else ""
-    text.line(
-        op, f"getelementptr {flags}{type_text(op.properties['elem_type'])}, {text.typed(pointer)}, {indices}"
-    )
+    text.line(op, f"getelementptr {flags}{type_text(op.properties['elem_type'])}, {text.typed(pointer)}, {indices}")
 
 
 def _alloca(text: FunctionPrinter, op: Operation) -> None:
@@ -293,7 +291,15 @@ def _call(text: FunctionPrinter, op: Operation) -> None:
     assert isinstance(op, llvm.CallOp)
     known_properties(
         op,
-        ("callee", "var_callee_type", "fastmathFlags", "CConv", "op_bundle_sizes", "operandSegmentSizes", "TailCallKind"),
+        (
+            "callee",
+            "var_callee_type",
+            "fastmathFlags",
+            "CConv",
+            "op_bundle_sizes",
+            "operandSegmentSizes",
+            "TailCallKind",
+        ),
     )
     if op.op_bundle_operands:
         raise CompileError(f"llvm-text: {op.name} at {op.location}: operand bundles have no line yet")
@@ -376,4 +382,3 @@ TABLE: dict[str, Emitter] = {
     "llvm.call": _call,
 }
 """By operation name."""
-

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from math import prod
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
@@ -201,4 +200,3 @@ def flags_text(attribute: Attribute | None) -> str:
 
 OVERFLOW = ("", "nsw ", "nuw ", "nuw nsw ")
 """The text of overflow flags by their bits."""
-

@@ -172,7 +172,9 @@ def constant(low: Lowering, value: Attribute, type_: Attribute) -> SSAValue:
     if isinstance(value, DenseIntOrFPElementsAttr) and isinstance(target, VectorType):
         if isinstance(value.get_element_type(), BFloat16Type):
             bits = [bf16_bits(float(each)) for each in value.get_values()]
-            return low.constant(DenseIntOrFPElementsAttr.from_list(cast("VectorType[IntegerType]", target), bits), target)
+            return low.constant(
+                DenseIntOrFPElementsAttr.from_list(cast("VectorType[IntegerType]", target), bits), target
+            )
         if isinstance(value.get_element_type(), IndexType):
             return low.constant(DenseIntOrFPElementsAttr(cast("VectorType[IntegerType]", target), value.data), target)
         return low.constant(value, target)
@@ -183,8 +185,10 @@ def bf16_bits(value: float) -> int:
     """The bits of a bf16: rounded to nearest even from f32 (a bf16 constant's value is exact already)."""
     import struct
 
-    bits = struct.unpack("<I", struct.pack("<f", value))[0] if abs(value) != float("inf") else (
-        0x7F800000 if value > 0 else 0xFF800000
+    bits = (
+        struct.unpack("<I", struct.pack("<f", value))[0]
+        if abs(value) != float("inf")
+        else (0x7F800000 if value > 0 else 0xFF800000)
     )
     if value != value:
         return (bits >> 16) | 0x40

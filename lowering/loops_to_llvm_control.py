@@ -101,7 +101,9 @@ def _index_switch(low: Lowering, op: Operation) -> None:
     assert isinstance(op, scf.IndexSwitchOp)
     done = Block(arg_types=_types(op.results))
     default = Block()
-    cases = [(int(value), Block(), region) for value, region in zip(op.cases.get_values(), op.case_regions, strict=True)]
+    cases = [
+        (int(value), Block(), region) for value, region in zip(op.cases.get_values(), op.case_regions, strict=True)
+    ]
     switch = more.SwitchOp.of(low.get(op.arg), (default, ()), {value: (block, ()) for value, block, _ in cases})
     low.emit(switch)
     for _, block, region in cases:

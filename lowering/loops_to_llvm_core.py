@@ -153,9 +153,7 @@ class Lowering:
         key = (value, type_)
         op = self._constants.get(key)
         if op is None:
-            op = llvm.ConstantOp.create(
-                result_types=(type_,), properties={"value": value}, location=self.location
-            )
+            op = llvm.ConstantOp.create(result_types=(type_,), properties={"value": value}, location=self.location)
             self._constants[key] = op
             if isinstance(value, IntegerAttr):
                 self._known[op.results[0]] = value.value.data
@@ -260,9 +258,7 @@ class Lowering:
             return right
         if right == 1:
             return left
-        return self.create(
-            llvm.MulOp, (self.as_value(left), self.as_value(right)), i64, {"overflowFlags": ZERO_FLAGS}
-        )
+        return self.create(llvm.MulOp, (self.as_value(left), self.as_value(right)), i64, {"overflowFlags": ZERO_FLAGS})
 
     def as_value(self, value: int | SSAValue) -> SSAValue:
         return self.integer(value) if isinstance(value, int) else value
@@ -572,5 +568,3 @@ def element_bytes(element: Attribute) -> int:
         return element_bytes(converted.element_type) * converted.get_shape()[0]
     assert isinstance(converted, IntegerType | Float16Type | Float32Type | Float64Type)
     return -(-converted.bitwidth // 8)
-
-

@@ -8,9 +8,9 @@ from typing import cast
 from xdsl.dialects import llvm, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    BFloat16Type,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    BFloat16Type,
     IntegerAttr,
     MemRefType,
     NoneAttr,
@@ -110,7 +110,9 @@ def _alloc(low: Lowering, op: Operation) -> None:
         padded = low.integer(max(alignment, -(-size // alignment) * alignment))
     else:
         # aligned_alloc wants a multiple of the alignment; one more cache line keeps it from being zero.
-        more_ = low.create(llvm.AddOp, (size, low.integer(2 * alignment - 1)), i64, {"overflowFlags": IntegerAttr(0, 32)})
+        more_ = low.create(
+            llvm.AddOp, (size, low.integer(2 * alignment - 1)), i64, {"overflowFlags": IntegerAttr(0, 32)}
+        )
         padded = low.create(llvm.AndOp, (more_, low.integer(-alignment)), i64)
     ptr = call_library(low, "aligned_alloc", [low.integer(alignment), padded], PTR)
     assert ptr is not None
@@ -161,9 +163,7 @@ def _mixed(low: Lowering, static: Attribute, dynamic: Sequence[SSAValue]) -> lis
 def _linear(low: Lowering, static: Attribute, dynamic: Sequence[SSAValue]) -> list[Linear]:
     values = iter(dynamic)
     assert isinstance(static, DenseArrayBase)
-    return [
-        low.linear(next(values)) if n == DYNAMIC_INDEX else Linear(constant=int(n)) for n in static.get_values()
-    ]
+    return [low.linear(next(values)) if n == DYNAMIC_INDEX else Linear(constant=int(n)) for n in static.get_values()]
 
 
 def _subview(low: Lowering, op: Operation) -> None:
@@ -237,9 +237,7 @@ def _reinterpret_cast(low: Lowering, op: Operation) -> None:
     if own is None or own == DYNAMIC_INDEX:
         raise low.fail(op, f"the offset of {op.source.type} is not known", "use memref.subview")
     offset = offset.plus(Linear(constant=-own))
-    low.values[op.result] = MemRef(
-        source.ptr, source.level, source.element, shape, strides, source.offset.plus(offset)
-    )
+    low.values[op.result] = MemRef(source.ptr, source.level, source.element, shape, strides, source.offset.plus(offset))
 
 
 def _collapse_shape(low: Lowering, op: Operation) -> None:
@@ -284,11 +282,10 @@ def _cast(low: Lowering, op: Operation) -> None:
     source, type_ = low.memref(op.operands[0]), _type(op.results[0])
     # A size that the new type states is taken from it.
     shape = tuple(
-        mine if static == DYNAMIC_INDEX else static for mine, static in zip(source.shape, type_.get_shape(), strict=True)
+        mine if static == DYNAMIC_INDEX else static
+        for mine, static in zip(source.shape, type_.get_shape(), strict=True)
     )
-    low.values[op.results[0]] = MemRef(
-        source.ptr, source.level, source.element, shape, source.strides, source.offset
-    )
+    low.values[op.results[0]] = MemRef(source.ptr, source.level, source.element, shape, source.strides, source.offset)
 
 
 def _dim(low: Lowering, op: Operation) -> None:
@@ -360,9 +357,7 @@ def _outer_dims(source: MemRef, target: MemRef) -> int:
 
 def _get_global(low: Lowering, op: Operation) -> None:
     type_ = _type(op.results[0])
-    address = llvm.AddressOfOp.create(
-        result_types=(PTR,), properties={"global_name": op.properties["name"]}
-    )
+    address = llvm.AddressOfOp.create(result_types=(PTR,), properties={"global_name": op.properties["name"]})
     low.emit_in_entry(address)
     shape = type_.get_shape()
     low.values[op.results[0]] = MemRef(address.results[0], 0, type_.element_type, shape, low.row_major(shape))

@@ -14,7 +14,7 @@ from typing import Any
 
 from relay_mlir.dialects.errors import CompileError
 
-LIGHT = ("sroa", "instcombine", "simplifycfg", "newgvn", "licm")
+LIGHT = ("sroa", "instcombine", "simplifycfg", "newgvn")
 """IR passes for code that comes from elsewhere than loops-to-llvm, whose code gains nothing from them."""
 
 _names = itertools.count()
@@ -33,9 +33,7 @@ class Target:
 def host() -> Target:
     """This machine. The features are asked for: a virtual machine may lack some that its processor's name stands for."""
     binding = _binding()
-    return Target(
-        binding.get_default_triple(), binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
-    )
+    return Target(binding.get_default_triple(), binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten())
 
 
 @cache
@@ -49,7 +47,9 @@ def _binding() -> Any:
 
 def _machine(target: Target, opt: int) -> Any:
     made = _binding().Target.from_triple(target.triple)
-    return made.create_target_machine(cpu=target.cpu, features=target.features, opt=opt, reloc="pic", codemodel="default")
+    return made.create_target_machine(
+        cpu=target.cpu, features=target.features, opt=opt, reloc="pic", codemodel="default"
+    )
 
 
 def _module(text: str, machine: Any) -> Any:
@@ -73,9 +73,6 @@ def _run_passes(module: Any, machine: Any, passes: Sequence[str]) -> None:
         "instcombine": manager.add_instruction_combine_pass,
         "simplifycfg": manager.add_simplify_cfg_pass,
         "newgvn": manager.add_new_gvn_pass,
-        "licm": manager.add_loop_invariant_code_motion_pass
-        if hasattr(manager, "add_loop_invariant_code_motion_pass")
-        else None,
     }
     for name in passes:
         method = methods.get(name)

@@ -229,7 +229,10 @@ class SwitchOp(IRDLOperation):
 
     @classmethod
     def of(
-        cls, value: SSAValue, default: tuple[Block, Sequence[SSAValue]], cases: dict[int, tuple[Block, Sequence[SSAValue]]]
+        cls,
+        value: SSAValue,
+        default: tuple[Block, Sequence[SSAValue]],
+        cases: dict[int, tuple[Block, Sequence[SSAValue]]],
     ) -> SwitchOp:
         """A switch to blocks with their arguments."""
         from xdsl.dialects.builtin import DenseArrayBase, i32
@@ -258,9 +261,7 @@ class SwitchOp(IRDLOperation):
         assert isinstance(self.case_operand_segments, DenseArrayBase)
         result: list[tuple[int, Block, Sequence[SSAValue]]] = []
         start = 0
-        for value, block, count in zip(
-            values, self.case_blocks, self.case_operand_segments.get_values(), strict=True
-        ):
+        for value, block, count in zip(values, self.case_blocks, self.case_operand_segments.get_values(), strict=True):
             result.append((int(value), block, self.case_operands[start : start + int(count)]))
             start += int(count)
         return result
@@ -635,9 +636,7 @@ class MaskedStoreOp(IRDLOperation):
     mask = operand_def(VectorType[I1])
     alignment = prop_def(IntegerAttr[I32])
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$value `,` $data `,` $mask attr-dict `:` type($value) `,` type($mask) `into` type($data)"
-    )
+    assembly_format = "$value `,` $data `,` $mask attr-dict `:` type($value) `,` type($mask) `into` type($data)"
 
 
 @irdl_op_definition

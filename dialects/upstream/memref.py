@@ -56,9 +56,7 @@ def _print_global(op: GlobalOp, printer: Printer) -> None:
 
 
 def _parse_global(cls: type[GlobalOp], parser: Parser) -> GlobalOp:
-    properties: dict[str, Attribute] = {
-        "sym_visibility": StringAttr(parser.parse_optional_str_literal() or "public")
-    }
+    properties: dict[str, Attribute] = {"sym_visibility": StringAttr(parser.parse_optional_str_literal() or "public")}
     if parser.parse_optional_keyword("constant"):
         properties["constant"] = UnitAttr()
     properties["sym_name"] = parser.parse_symbol_name()
