@@ -106,7 +106,10 @@ class WeightStore:
 
         beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
+            beside.touch()
+            mode = beside.stat().st_mode  # what the umask gives; safetensors makes files that only their owner reads
             save_file({key: _contiguous(self[key]) for key in keys}, str(beside))
+            beside.chmod(mode)
             os.replace(beside, path)
         finally:
             beside.unlink(missing_ok=True)

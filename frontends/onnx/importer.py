@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import FunctionProto, GraphProto, NodeProto
 from onnx.defs import OpSchema
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, NameLoc, NoneAttr, StringAttr
 from xdsl.ir import Block, Region
 from xdsl.utils.exceptions import VerifyException
 
@@ -37,13 +37,14 @@ def import_onnx(
     model: Path | str | onnx.ModelProto,
     ctx: RelayContext,
     shapes: Mapping[str, Sequence[int] | int] | None = None,
-    values: Mapping[str, np.ndarray] | None = None,
+    values: Mapping[str, np.ndarray | Sequence[float]] | None = None,
 ) -> ModuleOp:
     """The relay module of an ONNX model, its weights in `ctx.weights` under the names of their initializers.
 
     `shapes` binds dimensions that the model leaves open: an input's name to its whole shape, or the name of a
     dimension to its size. `values` binds inputs to tensors that are then part of the program (an input that is a
-    shape, for instance). Dimensions that stay open are `?`; a model that needs them is refused.
+    shape, for instance); bare numbers take the input's dtype. Dimensions that stay open are `?`; a model that needs
+    them is refused.
 
     Raises ModelError, whose `problems` list everything that is wrong with the model or cannot be imported.
     """
@@ -312,6 +313,7 @@ class _Importer:
         func.attributes["input_names"] = ArrayAttr(map(StringAttr, inputs))
         func.attributes["output_names"] = ArrayAttr(map(StringAttr, outputs))
         module = ModuleOp([func])
+        func.location = module.location = NameLoc(StringAttr(self.model.graph.name or "main"), NoneAttr())
         used = {op.key.data for op in module.walk() if isinstance(op, WeightOp)}
         self.ctx.weights.keep(used | (set(self.ctx.weights) - self.emitter.added))
         try:

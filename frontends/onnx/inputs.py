@@ -17,14 +17,16 @@ from relay_mlir.frontends.onnx.value import Value
 class Bindings:
     """The bindings of one import. A shape bound to an input also gives its named dimensions their sizes."""
 
-    def __init__(self, shapes: Mapping[str, Sequence[int] | int], values: Mapping[str, np.ndarray]):
+    def __init__(self, shapes: Mapping[str, Sequence[int] | int], values: Mapping[str, np.ndarray | Sequence[float]]):
         self.shapes = {name: tuple(shape) for name, shape in shapes.items() if not isinstance(shape, int)}
         self.dims = {name: size for name, size in shapes.items() if isinstance(size, int)}
-        self.values = values
+        self.values = dict(values)
 
     def check_names(self, graph: GraphProto, inputs: set[str]) -> None:
         """Checks that every binding names something of the model; raises Problem that lists what can be bound."""
         dims = set(_dim_names(graph.input))
+        for name in (inputs & set(self.dims)) - dims:  # one size: the shape of a vector
+            self.shapes[name] = (self.dims.pop(name),)
         for name in (*self.shapes, *self.values):
             if name not in inputs:
                 raise Problem(f"'{name}' is bound, but is not an input; the inputs are {_list(inputs)}")
@@ -36,12 +38,14 @@ class Bindings:
         """Learns the sizes of named dimensions from the shapes (and values) bound to whole inputs."""
         for proto in inputs:
             shape = self.shapes.get(proto.name)
-            if proto.name in self.values:
-                shape = np.shape(self.values[proto.name])
             try:
-                _, declared = declared_type(proto)
+                dtype, declared = declared_type(proto)
             except Problem:
                 continue  # told when the input itself is resolved
+            if proto.name in self.values:
+                value = _array(self.values[proto.name], dtype, declared)
+                self.values[proto.name] = value
+                shape = value.shape
             for dim, size in zip(declared or (), shape or (), strict=False):
                 if isinstance(dim, str):
                     self.dims.setdefault(dim, size)
@@ -95,6 +99,21 @@ class Bindings:
             raise Problem(
                 f"the model declares the shape {show_shape(expected)}, but the nodes give {show_shape(value.shape)}"
             )
+
+
+def _array(
+    value: np.ndarray | Sequence[float], dtype: np.dtype[Any], declared: Sequence[int | str] | None
+) -> np.ndarray:
+    """A bound value; bare numbers take the dtype and, where there is one, the shape that the model declares."""
+    if isinstance(value, np.ndarray):
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind == "i" or dtype.kind not in "iub":
+        array = array.astype(dtype)
+    sizes = [dim for dim in declared or [] if isinstance(dim, int) and dim >= 0]
+    if declared is not None and len(sizes) == len(declared) and np.prod(sizes, dtype=np.int64) == array.size:
+        array = array.reshape(sizes)
+    return array
 
 
 def _dim_names(inputs: Iterable[ValueInfoProto]) -> list[str]:
