@@ -164,7 +164,7 @@ class _Folder:
         return self.stems.get(value) or weight_stem(value)
 
     def _materialize(self, op: RelayOp) -> None:
-        """Puts constants in place of the results that are still used, and erases the operation."""
+        """Puts constants in place of the results that are still used; erases the operation, and what only it read."""
         emit = Emitter.at(op)
         for result in op.results:
             if result.uses:
@@ -172,7 +172,11 @@ class _Folder:
                 constant.name_hint = result.name_hint
                 result.replace_all_uses_with(constant)
             del self.known[result]
+        operands = set(op.operands)
         erase_op(op)
+        for operand in operands:
+            if is_constant(operand) and not operand.uses:
+                erase_op(cast(Operation, operand.owner))
 
 
 def _same_types(op: RelayOp, values: Sequence[SSAValue]) -> bool:

@@ -133,8 +133,11 @@ def _dataflow(block: Block) -> list[Node]:
     return nodes
 
 
-MOVING_OPERATORS = frozenset({"expand_dims", "broadcast_to", "broadcast_to_like", "tile", "repeat"})
-"""Operators that move data although Relay counts them as broadcasts."""
+MOVING_OPERATORS = frozenset(
+    {"expand_dims", "broadcast_to", "broadcast_to_like", "tile", "repeat", "trilu"}
+    | {"full", "full_like", "ones", "ones_like", "zeros", "zeros_like"}
+)
+"""Operators that move or create data although Relay counts them as element-wise or broadcasts."""
 
 
 def _moves(op: RelayOp) -> bool:
@@ -145,12 +148,12 @@ def _edge(user: Node, operand: int) -> Edge:
     """How an operator reads an operand."""
     pattern = user.pattern
     shape, results = user.op.operand_types[operand].get_shape(), [type_.get_shape() for type_ in user.op.result_tensors]
-    if pattern == Pattern.BROADCAST:
-        if all(result == shape for result in results):
-            return Edge(user, Pattern.ELEMWISE, False)
-        counts = [num_elements(result) for result in results]
-        return Edge(user, pattern, ANY in (*counts, num_elements(shape)) or sum(counts) > num_elements(shape))
-    return Edge(user, pattern, False)
+    if pattern > Pattern.BROADCAST:
+        return Edge(user, pattern, False)
+    if all(result == shape for result in results):
+        return Edge(user, Pattern.ELEMWISE, False)
+    counts = [num_elements(result) for result in results]
+    return Edge(user, Pattern.BROADCAST, ANY in (*counts, num_elements(shape)) or sum(counts) > num_elements(shape))
 
 
 def _post_dominators(nodes: list[Node]) -> None:
