@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.exceptions import PassFailedException, VerifyException
+from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.relay.core import (
     CallOp,
@@ -39,6 +39,7 @@ from relay_mlir.dialects.relay.core import (
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, lowered_type
 from relay_mlir.dialects.relay.op import RelayOp
 from relay_mlir.dialects.relay.types import Tensor, is_static
+from relay_mlir.lowering.diagnostics import OpError
 
 Values = tuple[SSAValue, ...]
 """What stands for one relay value: one tensor, or the flattened fields of a tuple."""
@@ -56,12 +57,13 @@ def flat_types(type_: Attribute, where: Operation) -> list[Tensor]:
     if isinstance(type_, TupleType):
         return [flat for field in type_.types.data for flat in flat_types(field, where)]
     if not isinstance(type_, TensorType):
-        raise UnsupportedError(f"{where.name}: a value of type {type_} has no linalg form")
+        raise OpError(where, f"a value of type {type_} has no linalg form")
     tensor = cast(Tensor, type_)
     if not is_static(tensor.get_shape()):
-        raise UnsupportedError(
-            f"{where.name} at {where.location}: {tensor} has a dimension that is not known at compile time; "
-            "bind the model's dynamic input dimensions with --shape NAME=1x3x224x224"
+        raise OpError(
+            where,
+            f"{tensor} has a dimension that is not known at compile time; bind the model's dynamic input dimensions "
+            "with --shape NAME=1x3x224x224",
         )
     return [lowered_type(tensor)]
 
@@ -73,10 +75,11 @@ class _Globals:
     module: Block
     made: dict[str, MemRefType]
 
-    def type_of(self, key: str, tensor: Tensor) -> MemRefType:
+    def type_of(self, op: WeightOp) -> MemRefType:
+        key, tensor = op.key.data, lowered_type(cast(Tensor, op.result.type))
         type_ = MemRefType(tensor.element_type, tensor.get_shape())
         if self.made.setdefault(key, type_) != type_:
-            raise UnsupportedError(f"weight '{key}' is read as {self.made[key]} and as {type_}")
+            raise OpError(op, f"weight '{key}' is read as {self.made[key]} and as {type_}")
         return type_
 
     def insert(self) -> None:
@@ -141,7 +144,7 @@ class _Lowering:
             case ReturnOp() | YieldOp():
                 self.insert(builder, terminator.build(operands=[self.operands(op)]), op.location)
             case _:
-                raise UnsupportedError(f"{op.name} at {op.location} has no linalg form")
+                raise OpError(op, "has no linalg form")
 
     @staticmethod
     def insert(builder: Builder, op: Operation, location: LocationAttr) -> Operation:
@@ -155,11 +158,11 @@ class _Lowering:
         try:
             results = op.operator.lower(build, self.operands(op), op.result_tensors)
         except VerifyException as e:
-            raise UnsupportedError(f"{op.name} at {op.location}: {e}") from e
+            raise OpError(op, str(e)) from e
         expected = [lowered_type(type_) for type_ in op.result_tensors]
         if [value.type for value in results] != expected:
             found = ", ".join(str(value.type) for value in results)
-            raise UnsupportedError(f"{op.name} lowers to {found}, but its type is {', '.join(map(str, expected))}")
+            raise OpError(op, f"lowers to {found}, but its type is {', '.join(map(str, expected))}")
         self.define(op, results)
 
     def constant(self, op: ConstantOp, builder: Builder) -> SSAValue:
@@ -168,7 +171,7 @@ class _Lowering:
         return self.insert(builder, arith.ConstantOp(value), op.location).results[0]
 
     def weight(self, op: WeightOp, builder: Builder) -> SSAValue:
-        type_ = self.weights.type_of(op.key.data, lowered_type(cast(Tensor, op.result.type)))
+        type_ = self.weights.type_of(op)
         buffer = self.insert(builder, memref.GetGlobalOp(op.key.data, type_), op.location).results[0]
         return self.insert(builder, bufferization.ToTensorOp(buffer, restrict=True), op.location).results[0]
 
