@@ -48,10 +48,6 @@ KEPT_ATTRIBUTES = ("input_names", "output_names", "weights")
 """Function attributes that survive every level."""
 
 
-class UnsupportedError(PassFailedException):
-    """An operation that this pass cannot lower; the message says which and why."""
-
-
 def flat_types(type_: Attribute, where: Operation) -> list[Tensor]:
     """The lowered tensor types that stand for a relay type."""
     if isinstance(type_, TupleType):
