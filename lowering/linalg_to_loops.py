@@ -20,6 +20,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from relay_mlir.dialects import upstream
 from relay_mlir.lowering.loops.collapse import collapse
 from relay_mlir.lowering.loops.contract import ContractionKernel
 from relay_mlir.lowering.loops.emitter import Emitter
@@ -163,6 +164,7 @@ class LinalgToLoopsPass(ModulePass):
     """`strict`: no fused multiply-add, no reassociated sums; `relaxed`: both."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        upstream.load("arith", "memref", "scf", "vector")
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 self._clusters(function)

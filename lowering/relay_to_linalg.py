@@ -25,6 +25,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects import upstream
 from relay_mlir.dialects.relay.core import (
     CallOp,
     ConstantOp,
@@ -209,6 +210,7 @@ class RelayToLinalgPass(ModulePass):
     name = "relay-to-linalg"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        upstream.load("arith", "memref")
         functions = [f for f in op.body.block.ops if isinstance(f, FuncOp)]
         weights = _Globals(op.body.block, {})
         for function in functions:

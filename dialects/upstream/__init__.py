@@ -66,3 +66,9 @@ def all_dialects() -> dict[str, Callable[[], Dialect]]:
     from xdsl.dialects import get_all_dialects
 
     return {**get_all_dialects(), **DIALECTS}
+
+
+def load(*names: str) -> None:
+    """Teaches xDSL's operations of these dialects upstream's syntax: what a pass does that makes such operations."""
+    for name in names:
+        DIALECTS[name]()
