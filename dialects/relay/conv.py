@@ -130,8 +130,9 @@ class Conv(ConvBase):
         counts = windows.counts(lengths)
         padded = np.pad(last, [(0, 0), *zip(windows.low, windows.high, strict=True), (0, 0)])
         total: npt.NDArray[Any] = np.zeros((last.shape[0], *counts, kernel.shape[-1]), work)
-        for offset, slices in windows.offsets(counts):
-            total += grouped_product(padded[(slice(None), *slices)], kernel[offset], self.groups)
+        with np.errstate(invalid="ignore", over="ignore"):
+            for offset, slices in windows.offsets(counts):
+                total += grouped_product(padded[(slice(None), *slices)], kernel[offset], self.groups)
         back = axes_of("N" + self.spatial + "C", self.data_layout)
         return [np.ascontiguousarray(finished(total, out).transpose(back))]
 

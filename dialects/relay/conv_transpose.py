@@ -73,8 +73,9 @@ class ConvTranspose(ConvBase):
             for axis, length in enumerate(lengths)
         ]
         total: npt.NDArray[Any] = np.zeros((last.shape[0], *whole, kernel.shape[-1]), work)
-        for offset, slices in windows.offsets(lengths):
-            total[(slice(None), *slices)] += grouped_product(last, kernel[offset], self.groups)
+        with np.errstate(invalid="ignore", over="ignore"):
+            for offset, slices in windows.offsets(lengths):
+                total[(slice(None), *slices)] += grouped_product(last, kernel[offset], self.groups)
         kept = (slice(low, size - high) for low, high, size in zip(windows.low, windows.high, whole, strict=True))
         back = axes_of("N" + self.spatial + "C", self.data_layout)
         return [np.ascontiguousarray(finished(total[(slice(None), *kept)], out).transpose(back))]

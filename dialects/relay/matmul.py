@@ -30,12 +30,15 @@ def _check_rank(type_: Tensor, rank: int, what: str, at_least: bool = False) -> 
 
 def _product(args: Sequence[np.ndarray], transposed: tuple[bool, bool], out: Attribute) -> list[np.ndarray]:
     """numpy's matmul of operands whose last two dimensions may be swapped, in the accumulator's type."""
+    import numpy as np
+
     work = working_dtype(args[0], args[1], out)
     left, right = (
         (arg.swapaxes(-1, -2) if swap else arg).astype(work, copy=False)
         for arg, swap in zip(args, transposed, strict=True)
     )
-    return [finished(left @ right, out)]
+    with np.errstate(invalid="ignore", over="ignore"):
+        return [finished(left @ right, out)]
 
 
 @dataclass(frozen=True)
