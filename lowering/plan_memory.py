@@ -4,7 +4,8 @@
 the same time share bytes of the arena; a call whose function reads and writes the same positions (the function
 attribute `in_place` that bufferize computes) writes over its dying input. The temporaries of a called function lie in a
 region that the caller hands to it as its last argument. The attribute `weight_layout` of `@main` says which weight of
-the weight store lies at which offset of the blob; equal weights are stored once. M is the peak memory of a run.
+the weight store lies at which offset of the blob; equal weights are stored once. N and M, the peak memory of a run, are
+the attributes `weight_bytes` and `arena_bytes` too, which survive the levels below.
 """
 
 from __future__ import annotations
@@ -129,9 +130,11 @@ class _Planner:
             raise VerifyException(f"plan-memory: the module has no function @{ENTRY}")
 
     def run(self) -> None:
-        self._plan(ENTRY)
         main = self._functions[ENTRY]
+        arena = self._plan(ENTRY).scratch
         main.attributes["weight_layout"] = self._weights.attribute()
+        main.attributes["weight_bytes"] = IntegerAttr(self._weights.size, i64)
+        main.attributes["arena_bytes"] = IntegerAttr(arena, i64)
 
     def _plan(self, name: str) -> _Signature:
         if name in self._active:

@@ -11,5 +11,51 @@ by step; `lowering/pipeline.py` is the only place that states the order:
 
 `relay_mlir.runtime` turns the last level into something that runs: in this process, or as an object, a shared
 library and a C header. `relay_mlir.tools` holds the command line. Imports go downwards only:
-tools -> frontends, runtime -> lowering -> dialects -> xDSL.
+tools -> runtime -> frontends -> lowering -> dialects -> xDSL.
+
+    import relay_mlir
+
+    exe = relay_mlir.compile("model.onnx", shapes={"x": (1, 3, 224, 224)})
+    outputs = exe(x=array)
+    exe.save("model.so")
+
+Every error that is the caller's to mend derives from `relay_mlir.Error`.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from relay_mlir.dialects.errors import CompileError, Error, InputError, ModelError
+    from relay_mlir.runtime.compiler import compile
+    from relay_mlir.runtime.executable import Executable
+    from relay_mlir.runtime.interpreter import interpret
+
+__version__ = "0.1.0"
+
+__all__ = ["CompileError", "Error", "Executable", "InputError", "ModelError", "compile", "interpret"]
+
+_HOMES = {
+    "CompileError": "dialects.errors",
+    "Error": "dialects.errors",
+    "Executable": "runtime.executable",
+    "InputError": "dialects.errors",
+    "ModelError": "dialects.errors",
+    "compile": "runtime.compiler",
+    "interpret": "runtime.interpreter",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a name of `__all__` when it is first used: the tools that need none of them start faster."""
+    if name not in _HOMES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

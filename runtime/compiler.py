@@ -1,0 +1,216 @@
+"""`compile`: from a model to a program that runs in this process or is written to a file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block
+from xdsl.passes import ModulePass
+
+from relay_mlir.dialects.errors import CompileError, InputError, ModelError
+from relay_mlir.dialects.relay.core import FuncOp
+from relay_mlir.dialects.relay.weights import RelayContext
+from relay_mlir.lowering.ir_files import load_weights, main_function
+from relay_mlir.lowering.pass_manager import PassRun, run_passes
+from relay_mlir.lowering.pipeline import PIPELINES, pass_class
+from relay_mlir.runtime.c_abi import abi_text, check_prefix, entry_symbol
+from relay_mlir.runtime.executable import Executable
+from relay_mlir.runtime.program import Program
+from relay_mlir.runtime.signature import signature_of
+from relay_mlir.runtime.thread_pool import launch_text
+from relay_mlir.runtime.weights_blob import WeightsBlob, parse_layout
+
+if TYPE_CHECKING:
+    import numpy as np
+    import onnx
+
+MAX_THREADS = 1024
+PREFIX = "relay_model"
+NUMERICS = ("relaxed", "strict")
+OnPass = Callable[[PassRun, ModuleOp], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """How to compile. `numerics` is `relaxed` (FMA, denormal numbers are zero, ...) or `strict` (IEEE)."""
+
+    target: str = "cpu"
+    threads: int = 1
+    numerics: str = "relaxed"
+    prefix: str = PREFIX
+
+    def check(self) -> None:
+        """Raises CompileError for a value that is not one of those possible."""
+        targets = [name for name in PIPELINES if name != "relay"]
+        if self.target not in targets:
+            raise CompileError(f"target '{self.target}' is not one of {', '.join(targets)}")
+        if self.numerics not in NUMERICS:
+            raise CompileError(f"numerics '{self.numerics}' is not one of {', '.join(NUMERICS)}")
+        if isinstance(self.threads, bool) or not 1 <= self.threads <= MAX_THREADS:
+            raise CompileError(f"threads is {self.threads}; expected 1 to {MAX_THREADS}")
+        check_prefix(self.prefix)
+
+
+def compile(
+    model: str | Path | onnx.ModelProto,
+    target: str = "cpu",
+    shapes: Mapping[str, Sequence[int] | int] | None = None,
+    threads: int = 1,
+    numerics: str = "relaxed",
+    values: Mapping[str, np.ndarray] | None = None,
+) -> Executable:
+    """Compiles a model and loads it into this process.
+
+    `model` is the path of an `.onnx` or (relay) `.mlir` file, or an `onnx.ModelProto`. `shapes` gives dimensions that
+    the model leaves open their sizes: the name of an input its shape, or the name of a dimension its size. `values`
+    makes inputs part of the program. `threads` is the largest number of threads of a run. `numerics` is `relaxed` or
+    `strict`. Raises ModelError for a model that cannot be imported and CompileError for one that cannot be compiled.
+    """
+    ctx = make_context()
+    module = import_model(model, ctx, shapes, values)
+    return Executable(compile_module(module, ctx, Options(target, threads, numerics)))
+
+
+def make_context() -> RelayContext:
+    """A context with every dialect, each imported when first used, and an empty weight store."""
+    from relay_mlir.dialects.upstream import all_dialects
+
+    def relay():
+        from relay_mlir.dialects.relay import Relay
+
+        return Relay
+
+    ctx = RelayContext()
+    for name, factory in all_dialects().items():
+        ctx.register_dialect(name, factory)
+    ctx.register_dialect("relay", relay)
+    return ctx
+
+
+def import_model(
+    model: str | Path | onnx.ModelProto,
+    ctx: RelayContext,
+    shapes: Mapping[str, Sequence[int] | int] | None = None,
+    values: Mapping[str, np.ndarray] | None = None,
+) -> ModuleOp:
+    """The relay module of a model, its weights in the store of the context. Raises ModelError."""
+    if isinstance(model, str | Path):
+        path = Path(model)
+        if not path.is_file():
+            raise ModelError(f"'{path}' is not a file" if path.exists() else f"'{path}' does not exist")
+        if path.suffix == ".mlir":
+            if shapes or values:
+                raise ModelError("shapes and values bind the inputs of ONNX models; edit the types of the .mlir file")
+            return _read_mlir(path, ctx)
+        if path.suffix != ".onnx":
+            raise ModelError(f"'{path}': expected a name that ends in .onnx or .mlir, but found '{path.suffix}'")
+    elif type(model).__name__ != "ModelProto":
+        raise InputError(f"a model is a path or an onnx.ModelProto, but this is a {type(model).__name__}")
+    try:
+        from relay_mlir.frontends.onnx.importer import import_onnx
+    except ModuleNotFoundError as error:
+        raise ModelError(f"reading ONNX needs the package '{error.name}': pip install relay-mlir[onnx]") from error
+    return import_onnx(model, ctx, shapes, values)
+
+
+def _read_mlir(path: Path, ctx: RelayContext) -> ModuleOp:
+    from relay_mlir.lowering.ir_text import parse_text
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ModelError(f"cannot read '{path}': {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ModelError(f"'{path}' is not text: byte {error.start} is not UTF-8") from error
+    module = parse_text(ctx, text, str(path))
+    load_weights(ctx, module, path.parent)
+    return module
+
+
+def pipeline(options: Options) -> list[ModulePass]:
+    """The passes of the target, with the options that they have a field for."""
+    passes: list[ModulePass] = []
+    for name in PIPELINES[options.target]:
+        cls = pass_class(name)
+        known = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set[str]()
+        given = {"threads": options.threads, "numerics": options.numerics}
+        passes.append(cls(**cast(Any, {key: value for key, value in given.items() if key in known})))
+    return passes
+
+
+def compile_module(
+    module: ModuleOp,
+    ctx: RelayContext,
+    options: Options,
+    *,
+    passes: Sequence[ModulePass] | None = None,
+    dump: Path | None = None,
+    on_pass: OnPass | None = None,
+    on_code: Callable[[], None] | None = None,
+) -> Program:
+    """Compiles a relay module, which is changed; its weights are those of the context.
+
+    `passes` are what is left to run, by default the whole pipeline of the target. `dump` is a folder for the program
+    after each pass; `on_pass` is called after each and `on_code` before machine code is made. Raises CompileError.
+    """
+    options.check()
+    main = main_function(module)
+    if not isinstance(main, FuncOp):
+        found = "has no function @main" if main is None else f"has a {main.name} @main"
+        raise CompileError(f"the program {found}; expected a relay.func")
+    signature = signature_of(main)
+    run_passes(ctx, module, pipeline(options) if passes is None else passes, dump=dump, on_pass=on_pass)
+    if on_code is not None:
+        on_code()
+    return _finish(module, ctx, options, signature)
+
+
+def _finish(module: ModuleOp, ctx: RelayContext, options: Options, signature: Any) -> Program:
+    """Machine code from the llvm dialect."""
+    from relay_mlir.lowering.llvm_text import llvm_text
+    from relay_mlir.runtime.jit import compile_llvm, host
+
+    main = main_function(module)
+    assert isinstance(main, llvm.FuncOp), "the pipeline ends in the llvm dialect"
+    weights = WeightsBlob(
+        parse_layout(main.attributes.get("weight_layout")), _integer(main, "weight_bytes"), ctx.weights
+    )
+    arena = _integer(main, "arena_bytes")
+    main.properties["sym_name"] = StringAttr(entry_symbol(options.prefix))
+    main.properties["linkage"] = llvm.LinkageAttr("internal")
+    launches = "".join(_take_launches(module))
+    text = llvm_text(module) + launches
+    flush = options.numerics != "strict"
+    threads, prefix = options.threads, options.prefix
+    text += abi_text(signature, prefix, host().triple, weights.size, arena, threads, flush, text)
+    return Program(signature, prefix, compile_llvm(text), weights, arena, threads)
+
+
+def _integer(main: llvm.FuncOp, name: str) -> int:
+    attribute = main.attributes.get(name)
+    if not isinstance(attribute, IntegerAttr):
+        raise CompileError(f"@main has no attribute '{name}': run plan-memory")
+    return cast(int, cast(Any, attribute).value.data)
+
+
+def _take_launches(module: ModuleOp) -> list[str]:
+    """Removes the declarations that outline-parallel left for the runtime; gives the text that defines them."""
+    texts: list[str] = []
+    for op in list(module.ops):
+        if isinstance(op, llvm.FuncOp) and not op.body.blocks and op.sym_name.data.endswith(".launch"):
+            # The last two parameters are the pool and the number of tiles.
+            types = [_type_text(type_) for type_ in list(op.function_type.inputs)[:-2]]
+            texts.append(launch_text(op.sym_name.data.removesuffix(".launch"), types))
+            cast(Block, op.parent).erase_op(op, safe_erase=False)
+    return texts
+
+
+def _type_text(type_: Attribute) -> str:
+    from relay_mlir.lowering.llvm_text_types import type_text
+
+    return type_text(type_)
