@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 from onnx.defs import OpSchema
@@ -16,17 +17,24 @@ def specified_function(
     schema: OpSchema, node: NodeProto, opset: int, inputs: Sequence[Value | None]
 ) -> FunctionProto | None:
     """The body that ONNX's specification gives an operator at an opset, for these inputs; None where it has none."""
-    if schema.has_context_dependent_function:
-        version = _newest(schema.context_dependent_function_opset_versions, opset)
+    untyped = cast(Any, schema)  # onnx's stubs lack these members
+    if untyped.has_context_dependent_function:
+        version = _newest(untyped.context_dependent_function_opset_versions, opset)
         if version is not None:
             types = [(TypeProto() if v is None else onnx_type(v)).SerializeToString() for v in inputs]
-            body = schema.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), types)
+            body = untyped.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), types)
             return FunctionProto.FromString(body) if body else None
-    if schema.has_function:
-        version = _newest(schema.function_opset_versions, opset)
+    if untyped.has_function:
+        version = _newest(untyped.function_opset_versions, opset)
         if version is not None:
-            return FunctionProto.FromString(schema.get_function_with_opset_version(version))
+            return FunctionProto.FromString(untyped.get_function_with_opset_version(version))
     return None
+
+
+def has_body(schema: OpSchema | None) -> bool:
+    """Whether the specification defines the operator by others, for some opsets and inputs."""
+    untyped = cast(Any, schema)
+    return schema is not None and bool(untyped.has_function or untyped.has_context_dependent_function)
 
 
 def _newest(versions: Sequence[int], opset: int) -> int | None:

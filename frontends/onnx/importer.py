@@ -19,7 +19,7 @@ from relay_mlir.dialects.relay.core import FuncOp, ReturnOp, WeightOp
 from relay_mlir.dialects.relay.types import element_type, tensor
 from relay_mlir.dialects.relay.weights import RelayContext
 from relay_mlir.frontends.onnx.emitter import Emitter
-from relay_mlir.frontends.onnx.functions import bind_attributes, specified_function
+from relay_mlir.frontends.onnx.functions import bind_attributes, has_body, specified_function
 from relay_mlir.frontends.onnx.graph import FAILED, Failed, Scope, captured_names, in_order
 from relay_mlir.frontends.onnx.inputs import Bindings
 from relay_mlir.frontends.onnx.node import NodeView
@@ -220,7 +220,7 @@ class _Importer:
         function = self.functions.get((domain, node.op_type))
         handler = None if function is not None else handler_of(domain, node.op_type, opset)
         schema = None if function is not None else schema_of(domain, node.op_type, opset)
-        if function is None and handler is None and not _has_body(schema):
+        if function is None and handler is None and not has_body(schema):
             raise Problem("the operator is not supported")
         inputs = self._node_inputs(node, scope)
         if schema is not None:
@@ -329,10 +329,6 @@ class _AlreadyReported(Exception):
 
 def _domain(domain: str) -> str:
     return "" if domain == "ai.onnx" else domain
-
-
-def _has_body(schema: OpSchema | None) -> bool:
-    return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
 def _label(node: NodeProto) -> str:

@@ -121,7 +121,7 @@ class NodeView:
         return name in self._attributes
 
     def integer(self, name: str, default: int | _T | Required = REQUIRED) -> int | _T:
-        return cast(Any, self._attribute(name, AttributeProto.INT, default))
+        return self._attribute(name, AttributeProto.INT, default)
 
     def flag(self, name: str) -> bool:
         """An integer attribute that is 0 or 1."""
@@ -131,7 +131,7 @@ class NodeView:
         return value == 1
 
     def real(self, name: str, default: float | _T | Required = REQUIRED) -> float | _T:
-        return cast(Any, self._attribute(name, AttributeProto.FLOAT, default))
+        return self._attribute(name, AttributeProto.FLOAT, default)
 
     def string(self, name: str, default: str | Required = REQUIRED) -> str:
         return self._attribute(name, AttributeProto.STRING, default)
@@ -144,10 +144,10 @@ class NodeView:
         return value
 
     def integers(self, name: str, default: Sequence[int] | _T | Required = REQUIRED) -> tuple[int, ...] | _T:
-        return cast(Any, self._attribute(name, AttributeProto.INTS, default))
+        return self._attribute(name, AttributeProto.INTS, default)
 
     def reals(self, name: str, default: Sequence[float] | _T | Required = REQUIRED) -> tuple[float, ...] | _T:
-        return cast(Any, self._attribute(name, AttributeProto.FLOATS, default))
+        return self._attribute(name, AttributeProto.FLOATS, default)
 
     def tensor(self, name: str) -> TensorProto:
         return self._attribute(name, AttributeProto.TENSOR, REQUIRED)
@@ -189,7 +189,7 @@ class NodeView:
         if attribute is None and default is REQUIRED:
             attribute = self._schema_default(name)
         if attribute is None:
-            return tuple(default) if isinstance(default, list) else default
+            return default
         if attribute.ref_attr_name:
             raise Problem(f"attribute '{name}' refers to attribute '{attribute.ref_attr_name}' outside of a function")
         if attribute.type != kind:
@@ -208,7 +208,7 @@ class NodeView:
         known = self.schema.attributes.get(name) if self.schema is not None else None
         if known is None or not known.default_value.name:
             raise Problem(f"attribute '{name}' is required")
-        return cast(AttributeProto, known.default_value)
+        return known.default_value
 
     # Accounting.
 

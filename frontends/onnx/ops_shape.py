@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
-
 from relay_mlir.dialects.relay.types import ANY, broadcast_shapes, normalize_axes, normalize_axis, show_shape
 from relay_mlir.frontends.onnx.dims import dims_of, open_dims, shape_codes, vector_of
 from relay_mlir.frontends.onnx.emitter import Emitter
@@ -148,8 +146,8 @@ def _split(c: Emitter, node: NodeView, sizes: tuple[int, ...] | None, parts: int
         raise Problem(
             f"sizes {list(sizes)} do not cut dimension {axis} of size {length} into {node.output_count} outputs"
         )
-    ends = np.cumsum(sizes[:-1], dtype=np.int64).tolist() if len(sizes) > 1 else []
-    return c.ops("split", x, indices_or_sections=tuple(ends), axis=axis)
+    ends = tuple(sum(sizes[: at + 1]) for at in range(len(sizes) - 1))
+    return c.ops("split", x, indices_or_sections=ends, axis=axis)
 
 
 @converts("Split")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast
 
@@ -71,7 +71,7 @@ class TensorReader:
         if tensor.data_location == TensorProto.EXTERNAL:
             data = self._external(tensor, count * dtype.itemsize)
         elif tensor.HasField("raw_data"):
-            data = np.frombuffer(cast(bytes, tensor.raw_data), np.uint8)
+            data = np.frombuffer(tensor.raw_data, np.uint8)
         else:
             values = self._typed(tensor, count)
             return lambda: values
@@ -101,14 +101,15 @@ class TensorReader:
 
     def _typed(self, tensor: TensorProto, count: int) -> np.ndarray:
         """The elements of a tensor that are stored as protobuf numbers (`float_data`, `int32_data`, ...)."""
-        field = {
+        fields: dict[int, str] = {
             TensorProto.FLOAT: "float_data",
             TensorProto.DOUBLE: "double_data",
             TensorProto.INT64: "int64_data",
             TensorProto.UINT32: "uint64_data",
             TensorProto.UINT64: "uint64_data",
-        }.get(tensor.data_type, "int32_data")
-        found = len(cast(Any, getattr(tensor, field)))
+        }
+        field = fields.get(tensor.data_type, "int32_data")
+        found = len(getattr(tensor, field))
         if found != count:
             raise Problem(f"{field} holds {found} elements, but the shape {list(tensor.dims)} has {count}")
         try:
@@ -167,14 +168,50 @@ def read_model(path: Path) -> onnx.ModelProto:
         raise ModelError(f"{path}: cannot be read: {e.strerror}") from e
     model = onnx.ModelProto()
     try:
-        model.ParseFromString(without_large_tensors(memoryview(data)))
+        model.ParseFromString(without_large_tensors(memoryview(cast(Any, data))))
     except (DecodeError, ValueError) as e:
         raise ModelError(f"{path}: not an ONNX model, or cut off: {e}") from e
     except RecursionError as e:
         raise ModelError(f"{path}: its graphs are nested too deeply") from e
     if not model.HasField("graph"):
         raise ModelError(f"{path}: not an ONNX model: it has no graph")
+    if (text := _not_text(model)) is not None:
+        raise ModelError(f"{path}: the model is damaged: the name {text!r} is not UTF-8")
     return model
+
+
+def _not_text(model: onnx.ModelProto) -> bytes | None:
+    """A name that is not UTF-8, which protobuf gives as bytes; None where all are text."""
+    names: list[object] = [model.graph.name]
+    for entry in model.opset_import:
+        names.append(entry.domain)
+    graphs: list[onnx.GraphProto] = [model.graph]
+    for function in model.functions:
+        names += [function.name, function.domain, *function.input, *function.output, *function.attribute]
+        names += _node_names(function.node, graphs)
+    while graphs:
+        graph = graphs.pop()
+        names += _node_names(graph.node, graphs)
+        for tensor in graph.initializer:
+            names += [tensor.name, *(entry.value for entry in tensor.external_data)]
+        names += [tensor.values.name for tensor in graph.sparse_initializer]
+        for value in (*graph.input, *graph.output):
+            names.append(value.name)
+            names += [dim.dim_param for dim in value.type.tensor_type.shape.dim]
+    return next((name for name in names if isinstance(name, bytes)), None)
+
+
+def _node_names(nodes: Iterable[onnx.NodeProto], graphs: list[onnx.GraphProto]) -> list[object]:
+    """The names in nodes; their subgraphs are added to `graphs`."""
+    names: list[object] = []
+    for node in nodes:
+        names += [node.op_type, node.domain, node.name, *node.input, *node.output]
+        for attribute in node.attribute:
+            names += [attribute.name, attribute.ref_attr_name]
+            names += [entry.value for entry in attribute.t.external_data]
+            graphs += [attribute.g] if attribute.HasField("g") else []
+            graphs += attribute.graphs
+    return names
 
 
 def declared_type(value: onnx.ValueInfoProto) -> tuple[np.dtype[Any], list[int | str] | None]:
@@ -201,7 +238,7 @@ def _declared_dim(dim: onnx.TensorShapeProto.Dimension) -> int | str:
             return ANY
         case "dim_value":
             raise Problem(f"it has the negative dimension {dim.dim_value}")
-        case "dim_param" if dim.dim_param:
+        case "dim_param" if dim.dim_param not in ("", "?"):
             return dim.dim_param
         case _:
             return ANY

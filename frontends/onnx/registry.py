@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from relay_mlir.frontends.onnx.emitter import Emitter
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Handler: TypeAlias = "Callable[[Emitter, NodeView], Value | Sequence[Value | None]]"
 
+_HandlerT = TypeVar("_HandlerT", bound="Handler")
+
 _HANDLERS: dict[tuple[str, str], list[tuple[int, Handler]]] = {}
 _LOADED: list[str] = []
 
@@ -28,10 +30,10 @@ FAMILIES = "relay_mlir.frontends.onnx"
 """The package whose modules `ops_*` hold the handlers."""
 
 
-def converts(*op_types: str, since: int = 1, domain: str = "") -> Callable[[Handler], Handler]:
+def converts(*op_types: str, since: int = 1, domain: str = "") -> Callable[[_HandlerT], _HandlerT]:
     """Registers a handler for operators of a domain from an opset on."""
 
-    def register(handler: Handler) -> Handler:
+    def register(handler: _HandlerT) -> _HandlerT:
         for op_type in op_types:
             versions = _HANDLERS.setdefault((domain, op_type), [])
             if any(version == since for version, _ in versions):
