@@ -90,7 +90,7 @@ class _Converter:
         plan = plan_for(op, p)
         if plan is None or not self._applicable(op, plan):
             return False
-        if all(q == identity(len(q)) for q in plan.operands if q is not None) and plan.operator == op.operator:
+        if all(q is None or q == identity(len(q)) for q in (*plan.operands, *plan.results)):
             return False
         self._replace(op, plan)
         return True
@@ -98,7 +98,7 @@ class _Converter:
     def _replace(self, op: RelayOp, plan: Plan) -> None:
         operands = [
             self._get(operand, identity(_rank(operand)) if q is None else q, op)
-            for operand, q in zip(op.operands, plan.operands, strict=True)
+            for operand, q in zip(op.operands, plan.operands, strict=False)
         ]
         emit = Emitter.at(op)
         emit(plan.operator, *operands)
@@ -126,7 +126,7 @@ class _Converter:
         """Whether operands of lower rank can be brought into a shape that broadcasts in the new layout."""
         return all(
             q is None or _rank(operand) == len(q) or (_rank(operand) < len(q) and is_static(_shape(operand)))
-            for operand, q in zip(op.operands, plan.operands, strict=True)
+            for operand, q in zip(op.operands, plan.operands, strict=False)
         )
 
     # Tensors in a layout

@@ -44,7 +44,10 @@ class Plan:
 
     operator: Operator
     operands: Sequence[Permutation | None]
-    """How each operand is permuted, None for as it is. An operand of lower rank than its permutation broadcasts."""
+    """How each operand is permuted, None for as the program has it; operands after these are not needed.
+
+    An operand of lower rank than its permutation broadcasts.
+    """
     results: Sequence[Permutation]
     """How each result is permuted."""
 
@@ -195,13 +198,12 @@ def _broadcast_to(op: RelayOp, operator: BroadcastTo, p: Permutation) -> Plan | 
 
 
 def _reshape(op: RelayOp, operator: Operator, p: Permutation) -> Plan | None:
-    """A reshape that keeps together what the permutation has moved apart becomes a reshape of the permuted data."""
+    """A reshape of the permuted data, after a transpose where it joins what the permutation has moved apart."""
     before, after = op.operand_types[0].get_shape(), op.result_tensors[0].get_shape()
-    if not is_static(before) or not is_static(after):
+    if not is_static(before) or not is_static(after) or (found := reshaped(before, after, p)) is None:
         return None
-    if (q := reshaped(before, after, p)) is None:
-        return None
-    return Plan(Reshape(newshape=permuted(after, q)), [p], [q])
+    q, r = found
+    return Plan(Reshape(newshape=permuted(after, r)), [q], [r])
 
 
 RULES: dict[type, Rule] = {

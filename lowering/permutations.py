@@ -37,30 +37,40 @@ def moves_data(shape: Sequence[int], p: Permutation) -> bool:
     return order != sorted(order)
 
 
-def reshaped(before: Sequence[int], after: Sequence[int], p: Permutation) -> Permutation | None:
-    """The permutation `q` for which reshaping the tensor permuted by `p` gives the reshaped tensor permuted by `q`.
+def reshaped(before: Sequence[int], after: Sequence[int], p: Permutation) -> tuple[Permutation, Permutation] | None:
+    """Permutations `q` and `r`: reshaping the tensor permuted by `q` gives the reshaped tensor permuted by `r`.
 
-    None where there is none: where the reshape joins dimensions that `p` has moved apart. Shapes are static.
+    Of those, `q` is the nearest one to `p`: only dimensions that the reshape joins are brought together. None for
+    tensors without elements. Shapes are static.
     """
     if 0 in before:
         return None
-    order = [axis for axis in p if before[axis] != 1]
     groups = list(_groups(before, after))
-    for source, _ in groups:
-        start = order.index(source[0])
-        if order[start : start + len(source)] != source:
-            return None
-    groups.sort(key=lambda group: order.index(group[0][0]))
-    # A dimension of 1 goes along with the dimension before it.
-    result = [axis for axis, size in enumerate(after) if size == 1 and prod(after[:axis]) == 1]
-    for _, target in groups:
-        for axis in target:
-            result.append(axis)
-            following = axis + 1
-            while following < len(after) and after[following] == 1:
-                result.append(following)
-                following += 1
-    return tuple(result)
+    group_of = {axis: number for number, (source, _) in enumerate(groups) for axis in source}
+    q: list[int] = []
+    r: list[int] = [axis for axis in range(len(after)) if prod(after[: axis + 1]) == 1]
+    placed: set[int] = set()
+    for axis in p:
+        number = group_of.get(axis)
+        if number is None:
+            q.append(axis)
+        elif number not in placed:
+            placed.add(number)
+            q += groups[number][0]
+            r += _with_following_ones(after, groups[number][1])
+    if not moves_data([before[axis] for axis in p], between(p, tuple(q))):
+        q = list(p)
+    return tuple(q), tuple(r)
+
+
+def _with_following_ones(shape: Sequence[int], axes: Sequence[int]) -> Iterator[int]:
+    """The axes, each with the dimensions of 1 that follow it."""
+    for axis in axes:
+        yield axis
+        following = axis + 1
+        while following < len(shape) and shape[following] == 1:
+            yield following
+            following += 1
 
 
 def _groups(before: Sequence[int], after: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
