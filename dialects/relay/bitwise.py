@@ -146,10 +146,13 @@ class Shift(Binary):
     right_identity = 0.0
 
     def guarded(self, s: ScalarBuilder, element: Attribute, amount: SSAValue) -> tuple[SSAValue, SSAValue]:
-        """Whether the amount is less than the width, and an amount that is: other shifts are poison."""
+        """Whether the amount is less than the width, and it, or else the greatest that is: other shifts are poison.
+
+        A signed right shift by width - 1 leaves copies of the sign, as one by more should.
+        """
         # Unsigned, a negative amount is a great one.
         inside = s.compare("lt", amount, s.like(integer_width(element), amount), unsigned=True)
-        return inside, s.select(inside, amount, s.like(0, amount))
+        return inside, s.select(inside, amount, s.like(integer_width(element) - 1, amount))
 
 
 @operator
@@ -191,6 +194,4 @@ class RightShift(Shift):
         inside, safe = self.guarded(s, element, amount)
         if is_unsigned(element):
             return s.select(inside, s.insert(arith.ShRUIOp(x, safe)), s.like(0, x))
-        # A shift by width - 1 leaves copies of the sign.
-        most = s.select(inside, safe, s.like(integer_width(element) - 1, x))
-        return s.insert(arith.ShRSIOp(x, most))
+        return s.insert(arith.ShRSIOp(x, safe))

@@ -317,10 +317,14 @@ class LinalgBuilder:
         elements = [self.element(value) for value in (*inputs, *into)]
         block = Block(arg_types=elements)
         inner = ScalarBuilder(Builder(InsertPoint.at_end(block)), self._location)
-        yielded = body(inner, *(inner.widen(arg) if widen else arg for arg in block.args))
+        arguments = [inner.widen(arg) if widen else arg for arg in block.args]
+        yielded = body(inner, *arguments)
         values = [yielded] if isinstance(yielded, SSAValue) else list(yielded)
         outs = elements[len(inputs) :]
         narrowed = [inner.narrow(value, element) for value, element in zip(values, outs, strict=True)]
+        for arg, wide in zip(block.args, arguments, strict=True):
+            if wide is not arg and wide.first_use is None and wide not in narrowed:
+                block.erase_op(cast(Operation, wide.owner))  # an output that is not read should not look read
         terminator = linalg.YieldOp(*narrowed)
         terminator.location = self._location
         block.add_op(terminator)

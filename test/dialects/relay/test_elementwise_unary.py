@@ -38,14 +38,36 @@ def rsqrt(x: float) -> float:
     return math.copysign(math.inf, root) if root == 0 else 1 / root
 
 
+LIBM = [
+    "exp",
+    "log",
+    "log2",
+    "log10",
+    "sqrt",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "erf",
+]
+"""Functions that libm has under the same names."""
 MATH: dict[str, Callable[[float], float]] = {
-    **{name: libm(name) for name in "exp log log2 log10 sqrt sin cos tan asin acos atan sinh cosh tanh".split()},
-    **{name: libm(name) for name in "asinh acosh atanh erf".split()},
+    **{name: libm(name) for name in LIBM},
     "sigmoid": sigmoid,
     "rsqrt": rsqrt,
 }
 EXACT: dict[str, Callable[[float], float]] = {
-    **{name: libm(name) for name in "ceil floor trunc".split()},
+    "ceil": libm("ceil"),
+    "floor": libm("floor"),
+    "trunc": libm("trunc"),
     "round": libm("rint"),
     "negative": lambda x: -x,
     "abs": libm("fabs"),
