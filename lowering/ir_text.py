@@ -27,8 +27,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.exceptions import ParseError, VerifyException
-from xdsl.utils.lexer import Input, Position, Span
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind
+from xdsl.utils.lexer import Input, Position, Span, Token
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
 from relay_mlir.dialects.literals import literal_bytes
 from relay_mlir.lowering.diagnostics import Diagnostic, DiagnosticError, Place, did_you_mean
@@ -87,15 +87,30 @@ class SourceText:
 
 
 class _Lexer(MLIRLexer):
-    """xDSL's lexer, which also takes `1e-5` for a float."""
+    """xDSL's lexer, which also takes `1e-5` for a float, and escaped UTF-8 for a string."""
 
     _exponent = re.compile(r"[0-9]+[eE][-+]?[0-9]+(?![0-9a-zA-Z_.])")
+    # xDSL's pattern without the possessive `+` takes exponential time for a string that does not end.
+    _string = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
     def _lex_number(self, start_pos: Position) -> MLIRToken:
         if match := self._exponent.match(self.input.content, start_pos):
             self.pos = match.end()
             return self._form_token(MLIRTokenKind.FLOAT_LIT, start_pos)
         return super()._lex_number(start_pos)
+
+    def _lex_string_literal(self, start_pos: Position) -> MLIRToken:
+        match = self._string.match(self.input.content, start_pos)
+        if match is None:
+            end = self.input.get_end_of_line(start_pos)
+            raise ParseError(Span(start_pos, end, self.input), "the string does not end, or has an invalid escape")
+        self.pos = match.end()
+        literal = StringLiteral(start_pos, self.pos, self.input)
+        try:
+            literal.bytes_contents.decode()
+        except UnicodeDecodeError:
+            return Token(MLIRTokenKind.BYTES_LIT, literal)
+        return Token(MLIRTokenKind.STRING_LIT, literal)
 
 
 class RelayParser(Parser):
@@ -182,6 +197,13 @@ class RelayParser(Parser):
             return super().parse_optional_type()
         except _PROBLEMS as error:
             self.raise_error(str(error), start, max(self.pos, start + 1))
+
+    def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
+        start = self.pos
+        dim = super().parse_shape_dimension(allow_dynamic)
+        if dim >= 1 << 63:
+            self.raise_error("a dimension must fit 64 bits", start)
+        return dim
 
     def _parse_dialect_type_or_attribute_body(
         self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: Position | None

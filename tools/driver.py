@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -56,6 +57,21 @@ def with_deep_stack(function: Callable[[], int]) -> int:
     if failures:
         raise failures[0]
     return codes[0]
+
+
+def run_tool(run: Callable[[Sequence[str], Streams], int], argv: Sequence[str] | None) -> int:
+    """Runs a tool on the streams of the process; returns its exit code."""
+    streams = Streams(sys.stdin.buffer, sys.stdout, sys.stderr)
+    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        code = with_deep_stack(lambda: run(arguments, streams))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+        return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 def _relay() -> Dialect:
