@@ -1,4 +1,4 @@
-"""Options that relay-compile and relay-run share: the model, its shapes, how to compile it, and what failure looks like."""
+"""Options that relay-compile and relay-run share: the model, how to compile it, and what failure looks like."""
 
 from __future__ import annotations
 

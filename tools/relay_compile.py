@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="relay-compile",
-        description="Compiles a model to native code that needs no Python: an object file (.o) or a shared library (.so).",
+        description="Compiles a model to native code that needs no Python: an object file or a shared library.",
     )
     add_model_options(parser)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="FILE.o or FILE.so")
