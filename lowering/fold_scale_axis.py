@@ -1,9 +1,10 @@
 """fold-scale-axis: moves the multiplication of each channel by a constant into the weights of a contraction.
 
 Backward: a multiplication after a convolution or dense layer scales the output channels of the weights instead; the
-additions of constants, activations and pools between them are passed. Forward: a multiplication before one scales the
-input channels of the weights. An activation or maximum is passed only where every scale is positive. What is left is
-arithmetic on weights, for fold-constant. Values narrower than f32 keep their rounding: they are left alone.
+additions of constants, activations and pools between them are passed. An earlier multiplication by a constant will do
+in place of the contraction. Forward: a multiplication before one scales the input channels of the weights. An
+activation or maximum is passed only where every scale is positive. What is left is arithmetic on weights, for
+fold-constant. Values narrower than f32 keep their rounding: they are left alone.
 
 After the Relay paper, section 4.4 (axis scale folding).
 """
@@ -157,6 +158,8 @@ class _Folder:
                 return self._bias_add(op, operator, scale, origin, steps)
             case Add() | Subtract():
                 return self._addition(op, scale, origin, steps)
+            case Multiply():
+                return self._multiplication(op, scale, origin)
             case _ if _passes(operator, scale):
                 return self._backward(op.operands[0], scale, origin, steps - 1)
             case _:
@@ -191,6 +194,27 @@ class _Folder:
                 return None
             changes += before
         return changes
+
+    def _multiplication(self, op: RelayOp, scale: Scale, origin: RelayOp) -> list[Change] | None:
+        """Scales the constant of an earlier multiplication, if it has one; the value it multiplies is left alone."""
+        import numpy as np
+
+        result = op.result_tensors[0]
+        factor = scale.shaped(result.get_num_dims())
+        for position in (1, 0):
+            constant = constant_array(op.operands[position], self.store)
+            if constant is None or op.operands[1 - position].type != result:
+                continue
+            with np.errstate(over="ignore"):
+                product = constant * factor
+            if np.isfinite(product).all():
+
+                def change(position: int = position) -> None:
+                    op.location = fuse_locations([op.location, origin.location])
+                    self._multiply(op, position, factor)
+
+                return [change]
+        return None
 
     # Forward: from the multiplication to what reads it
 

@@ -15,6 +15,7 @@ RELAY = (
     "simplify-inference",  # before folding: it leaves arithmetic on constants
     "fold-constant",
     "fold-scale-axis",  # needs the scales as constants; leaves arithmetic on weights
+    "simplify-expr",  # merges the additions that scales stood between
     "fold-constant",
     "convert-layout",  # channels last, which the kernels are written for
     "fold-constant",  # of the transposed weights
