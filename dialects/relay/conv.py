@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.ir import Attribute, SSAValue
@@ -123,8 +124,9 @@ class Conv(ConvBase):
         data, weight = args
         out = self.out_dtype or element_type(data.dtype)
         work = working_dtype(data, weight, out)
-        last = data.transpose(axes_of(self.data_layout, "N" + self.spatial + "C")).astype(work, copy=False)
-        kernel = weight.transpose(axes_of(self.kernel_layout, self.spatial + "IO")).astype(work, copy=False)
+        # Contiguous, without which numpy multiplies matrices by a loop of its own.
+        last = np.ascontiguousarray(data.transpose(axes_of(self.data_layout, "N" + self.spatial + "C")), work)
+        kernel = np.ascontiguousarray(weight.transpose(axes_of(self.kernel_layout, self.spatial + "IO")), work)
         windows = self.windows(weight.shape)
         lengths = last.shape[1:-1]
         counts = windows.counts(lengths)
@@ -148,7 +150,8 @@ def grouped_product(data: npt.NDArray[Any], weight: npt.NDArray[Any], groups: in
     """`data` (..., C) times `weight` (C / groups, O), each group of channels by its own columns, to (..., O)."""
     inputs, outputs = weight.shape
     if groups == 1:
-        return data @ weight
+        rows = data.reshape(prod(data.shape[:-1]), inputs)
+        return (rows @ weight).reshape(*data.shape[:-1], outputs)
     per_group = outputs // groups
     if inputs == 1:
         split = data.reshape(*data.shape[:-1], groups, 1) * weight.reshape(groups, per_group)

@@ -64,8 +64,8 @@ class ConvTranspose(ConvBase):
         data, weight = args
         out = self.out_dtype or element_type(data.dtype)
         work = working_dtype(data, weight, out)
-        last = data.transpose(axes_of(self.data_layout, "N" + self.spatial + "C")).astype(work, copy=False)
-        kernel = self._grouped_columns(weight).astype(work, copy=False)
+        last = np.ascontiguousarray(data.transpose(axes_of(self.data_layout, "N" + self.spatial + "C")), work)
+        kernel = np.ascontiguousarray(self._grouped_columns(weight), work)
         windows = self.windows(weight.shape)
         lengths = last.shape[1:-1]
         whole = [

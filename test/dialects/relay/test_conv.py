@@ -158,6 +158,13 @@ def test_out_dtype_widens():
     )
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+def test_no_input_channels_sum_to_zero(groups: int):
+    data, weight = np.ones((1, 0, 3, 3), np.float32), np.ones((2, 0, 2, 2), np.float32)
+    (got,) = Conv2D(groups=groups).evaluate([data, weight])
+    np.testing.assert_array_equal(got, np.zeros((1, 2, 2, 2), np.float32))
+
+
 def test_nan_and_infinity_reach_only_their_windows():
     data, weight = np.ones((1, 1, 1, 5), np.float32), np.ones((1, 1, 1, 2), np.float32)
     data[..., 0], data[..., 4] = np.nan, np.inf
