@@ -78,6 +78,7 @@ EXECUTORS: dict[str, Executor] = {"interpret": interpret, "native": native}
 def run_case(case: Case, executor: Executor) -> tuple[str, str]:
     """The outcome of a case and the reason."""
     from relay_mlir.dialects.errors import Error
+    from relay_mlir.frontends.onnx.importer import IMPORTER_FAILED
 
     outcome, reason = PASSED, ""
     for inputs, expected in case.data:
@@ -94,6 +95,8 @@ def run_case(case: Case, executor: Executor) -> tuple[str, str]:
             except AssertionError as e:
                 return WRONG, " ".join(str(e).split())[:300]
             except Error as e:
+                if IMPORTER_FAILED in str(e):
+                    return CRASHED, str(e)[:300]
                 more = _needed(str(e), case, given, values)
                 if more is None:
                     return REFUSED, str(e)[:300]

@@ -29,6 +29,9 @@ from relay_mlir.frontends.onnx.registry import handler_of
 from relay_mlir.frontends.onnx.schema import check_node, newest_opset, schema_of
 from relay_mlir.frontends.onnx.value import Value
 
+IMPORTER_FAILED = "the importer failed on it"
+"""Marks a problem that is a mistake of ours."""
+
 _MAX_DEPTH = 64
 """How deeply graphs and functions may be nested; deeper ones are a mistake or an attack."""
 
@@ -207,13 +210,16 @@ class _Importer:
         """Converts a node and defines its outputs; what is wrong is recorded and the outputs are marked."""
         domain = _domain(node.domain)
         opset = opsets.get(domain, 0)
+        at = f"opset {opset}" if not domain else f"{domain} {opset}"
         try:
             self._convert(node, domain, opset, scope, opsets)
         except _AlreadyReported:
             pass
-        except Problem as e:
-            at = f"opset {opset}" if not domain else f"{domain} {opset}"
+        except (Problem, VerifyException) as e:
             self.problems.append(f"{_label(node)} ({at}): {e}")
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
+            # A mistake of a handler, on a model that is most likely damaged: the user still learns which node.
+            self.problems.append(f"{_label(node)} ({at}): {IMPORTER_FAILED}: {type(e).__name__}: {e}")
         scope.fail(name for name in node.output if name)
 
     def _convert(self, node: NodeProto, domain: str, opset: int, scope: Scope, opsets: dict[str, int]) -> None:

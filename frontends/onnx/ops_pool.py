@@ -36,11 +36,21 @@ def _ceil_mode(node: NodeView) -> bool:
 
 
 @converts("MaxPool")
-def max_pool(c: Emitter, node: NodeView) -> Value:
-    if node.wants(1):
-        raise Problem("output 1 (Indices) is not supported")
+def max_pool(c: Emitter, node: NodeView) -> list[Value]:
     node.ignore("storage_order")  # the order of the indices
-    return _pool(c, "max", node.input(0), _window(node), _ceil_mode(node))
+    window = _window(node)
+    if not node.wants(1):
+        return [_pool(c, "max", node.input(0), window, _ceil_mode(node))]
+    return c.ops(
+        f"nn.max_pool{RANKS[window.rank]}_with_indices",
+        node.input(0),
+        pool_size=window.kernel,
+        strides=window.strides,
+        dilation=window.dilations,
+        padding=window.padding,
+        ceil_mode=_ceil_mode(node),
+        column_major=node.flag("storage_order"),
+    )
 
 
 @converts("AveragePool")

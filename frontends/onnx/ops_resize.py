@@ -1,4 +1,4 @@
-"""Resize and Upsample, on any axes."""
+"""Resize and Upsample on any axes, and sampling at the points of a grid."""
 
 from __future__ import annotations
 
@@ -153,3 +153,21 @@ def _region(node: NodeView, entries: list[Axis], axes: Sequence[int], crop: bool
         Axis(entry.axis, entry.size, entry.scale, (start, end))
         for entry, start, end in zip(entries, starts, ends, strict=True)
     ]
+
+
+@converts("GridSample", since=16)
+def grid_sample(c: Emitter, node: NodeView) -> Value:
+    x, grid = node.input(0), node.input(1)
+    modes = ("bilinear", "nearest", "bicubic") if node.opset < 20 else ("linear", "nearest", "cubic")
+    method = dict(zip(modes, ("bilinear", "nearest", "bicubic"), strict=True))[node.choice("mode", *modes)]
+    if x.rank not in (4, 5) or grid.rank != x.rank:
+        raise Problem(f"images of 2 or 3 dimensions are supported, but the input is {x.type} with a grid {grid.type}")
+    return c.op(
+        "image.grid_sample",
+        x,
+        c.transpose(grid, (0, grid.rank - 1, *range(1, grid.rank - 1))),  # Relay has the coordinates second
+        method=method,
+        layout="NCHW" if x.rank == 4 else "NCDHW",
+        padding_mode=node.choice("padding_mode", "zeros", "border", "reflection"),
+        align_corners=node.flag("align_corners"),
+    )
