@@ -29,12 +29,14 @@ CPU = (
     *RELAY,
     "relay-to-linalg",
     "fuse-elementwise",
+    "collapse-loops",  # before tiles are chosen: it makes rows longer
     "tile-contractions",
     "pack-weights",
     "bufferize",
     "linalg-to-loops",  # before the memory plan: accumulators and epilogue inputs never reach memory
     "plan-memory",
     "expand-math",
+    "outline-parallel",  # does nothing for one thread
     "loops-to-llvm",
 )
 """To the llvm dialect, for the CPU."""
