@@ -240,7 +240,7 @@ class GatherNd(Operator):
         walked = np.ogrid[tuple(slice(size) for size in indices.shape[1:])][:batch]
         places = [in_range(row, data.shape[batch + n]) for n, row in enumerate(indices)]
         shape = (*indices.shape[1:], *data.shape[batch + len(indices) :])
-        return [data[(*walked, *places)].reshape(shape).copy()]
+        return [np.broadcast_to(data[(*walked, *places)], shape).copy()]
 
     def lower(self, build: LinalgBuilder, args: Sequence[SSAValue], results: Sequence[Tensor]) -> Sequence[SSAValue]:
         data, indices = args

@@ -8,15 +8,16 @@ import onnxruntime
 
 
 def onnx_op(
-    op_type: str, inputs: Sequence[np.ndarray], opset: int = 21, outputs: int = 1, **attributes: object
+    op_type: str, inputs: Sequence[np.ndarray | None], opset: int = 21, outputs: int = 1, **attributes: object
 ) -> list[np.ndarray]:
-    """The outputs of a model of this one node."""
-    names = [f"x{position}" for position in range(len(inputs))]
+    """The outputs of a model of this one node; None stands for an optional input that is not given."""
+    given = {f"x{position}": value for position, value in enumerate(inputs) if value is not None}
+    names = ["" if value is None else f"x{position}" for position, value in enumerate(inputs)]
     results = [f"y{position}" for position in range(outputs)]
     node = onnx.helper.make_node(op_type, names, results, **attributes)
     infos = [
         onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
-        for name, value in zip(names, inputs, strict=True)
+        for name, value in given.items()
     ]
     graph = onnx.helper.make_graph([node], "one", infos, [onnx.ValueInfoProto(name=name) for name in results])
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=10)
@@ -25,4 +26,4 @@ def onnx_op(
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(results, dict(zip(names, inputs, strict=True)))
+    return session.run(results, given)
