@@ -100,10 +100,11 @@ class _Converter:
             self._get(operand, identity(_rank(operand)) if q is None else q, op)
             for operand, q in zip(op.operands, plan.operands, strict=False)
         ]
-        emit = Emitter.at(op)
-        emit(plan.operator, *operands)
-        new = cast(Operation, op.prev_op)
-        for result, made, q in zip(op.results, new.results, plan.results, strict=True):
+        if isinstance(plan.operator, Reshape):
+            made_values = [_view(operands[0], plan.operator.newshape, op)]
+        else:
+            made_values = Emitter.at(op).insert_all(plan.operator.on(*operands))
+        for result, made, q in zip(op.results, made_values, plan.results, strict=True):
             made.name_hint = result.name_hint
             self.forms[result] = Form(made, q)
         self.replaced.append(op)

@@ -49,13 +49,15 @@ def reshaped(before: Sequence[int], after: Sequence[int], p: Permutation) -> tup
     group_of = {axis: number for number, (source, _) in enumerate(groups) for axis in source}
     q: list[int] = []
     r: list[int] = [axis for axis in range(len(after)) if prod(after[: axis + 1]) == 1]
-    placed: set[int] = set()
+    waiting = [len(source) for source, _ in groups]
     for axis in p:
         number = group_of.get(axis)
         if number is None:
             q.append(axis)
-        elif number not in placed:
-            placed.add(number)
+            continue
+        # Where the last of them is: what is innermost stays so, and a transpose to there moves long runs.
+        waiting[number] -= 1
+        if not waiting[number]:
             q += groups[number][0]
             r += _with_following_ones(after, groups[number][1])
     if not moves_data([before[axis] for axis in p], between(p, tuple(q))):

@@ -87,11 +87,15 @@ class Emitter:
 
     def insert(self, op: Operation) -> SSAValue:
         """Inserts an operation; returns its first result."""
+        return self.insert_all(op)[0]
+
+    def insert_all(self, op: Operation) -> Sequence[SSAValue]:
+        """Inserts an operation; returns its results."""
         op.location = self.location
         block = self.before.parent
         assert block is not None
         block.insert_op_before(op, self.before)
-        return op.results[0]
+        return op.results
 
     def __call__(self, operator: Operator, *operands: SSAValue) -> SSAValue:
         """Inserts an operator applied to values; raises VerifyException where its type relation refuses them."""
