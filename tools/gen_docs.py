@@ -38,7 +38,7 @@ def operators_page(root: Path = ROOT) -> str:
         lines += [f"### {op.name}", "", inspect.cleandoc(op.__doc__ or ""), ""]
     for module in sorted({operator.__module__ for operator in OPERATORS.values()}):
         family = sorted((o for o in OPERATORS.values() if o.__module__ == module), key=lambda o: o.name)
-        summary = inspect.cleandoc(sys.modules[module].__doc__ or "").split("\n")[0]
+        summary = inspect.cleandoc(sys.modules[module].__doc__ or "")
         lines += [f"## {module.rpartition('.')[2].replace('_', ' ')}", "", summary, ""]
         for operator in family:
             lines += _operator_section(operator, tests)
@@ -48,6 +48,8 @@ def operators_page(root: Path = ROOT) -> str:
 def _operator_section(operator: type[Operator], tests: Mapping[str, str]) -> list[str]:
     lines = [f"### relay.{operator.name}", "", "```mlir", _syntax(operator), "```", ""]
     lines += [inspect.cleandoc(operator.__doc__ or ""), ""]
+    if (accepts := getattr(operator, "accepts", None)) is not None:
+        lines += [f"Element types: {accepts}.", ""]
     fields = dataclasses.fields(cast(Any, operator))
     if fields:
         lines += ["| attribute | type | default |", "|---|---|---|"]

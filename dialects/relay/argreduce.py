@@ -1,4 +1,9 @@
-"""The positions of the greatest and the least element: argmax and argmin."""
+"""The positions of the greatest and the least element: argmax and argmin.
+
+A position is counted in row-major order over the reduced axes, which `axis`, `exclude` and `keepdims` choose as for
+the reductions. NaN is more extreme than every number, as in numpy. Of equally extreme elements the first counts, or
+the last with `select_last_index`. `dtype` is the integer type of the result. There is no position among no elements.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ArgReduction(Axes):
-    """The position of an extreme element, counted in row-major order over the reduced axes.
-
-    NaN is more extreme than every number, as in numpy. Of equally extreme elements the first counts, or the last with
-    `select_last_index`. `dtype` is the integer type of the result. There is no position among no elements.
-    """
+    """What argmax and argmin share."""
 
     predicate: ClassVar[str]
     """ScalarBuilder's predicate of being more extreme; with `e` for `t`, of being as extreme."""

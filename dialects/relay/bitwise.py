@@ -1,4 +1,7 @@
-"""Logic on bools, bitwise operations and shifts on integers."""
+"""Logic on bools, bitwise operations and shifts on integers.
+
+Shapes broadcast by numpy's rules; both operands and the result have one element type.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Comparisons, which give bool, and the choice between two tensors by a bool tensor."""
+"""Comparisons, which give bool, and the choice between two tensors by a bool tensor.
+
+Shapes broadcast by numpy's rules; what is compared or chosen from has one element type.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,15 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from relay_mlir.dialects.relay.elementwise import Binary, Elementwise, Kind, ToBool, common_element, splat_value
+from relay_mlir.dialects.relay.elementwise import (
+    Binary,
+    Elementwise,
+    Kind,
+    ToBool,
+    check_kind,
+    common_element,
+    splat_value,
+)
 from relay_mlir.dialects.relay.op import RelayOp, operator
 from relay_mlir.dialects.relay.types import Tensor, broadcast_shapes, is_unsigned, tensor
 
@@ -100,6 +111,7 @@ class Where(Elementwise):
         if types[0].element_type != i1:
             raise VerifyException(f"condition must be bool, but is {types[0]}; insert relay.cast")
         element = common_element(types[1:])
+        check_kind(element, self.accepts)
         return [tensor(broadcast_shapes(*(type_.get_shape() for type_ in types)), element)]
 
     def evaluate(self, args: Sequence[np.ndarray]) -> Sequence[np.ndarray]:

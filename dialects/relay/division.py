@@ -1,7 +1,7 @@
 """Quotients and remainders: true division, and the truncated (C) and floored (Python) integer kinds.
 
 Integers: x / 0 is 0, x mod 0 is 0, and INT_MIN / -1 is INT_MIN; nothing traps. Floats: division by zero gives what
-IEEE 754 says, and a remainder of a division by zero is NaN.
+IEEE 754 says, and a remainder of a division by zero is NaN. Shapes broadcast by numpy's rules.
 """
 
 from __future__ import annotations

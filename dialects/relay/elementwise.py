@@ -52,6 +52,11 @@ class Kind(IntFlag):
     BITS = INTEGER | BOOL
     ANY = NUMBER | BOOL
 
+    def __str__(self) -> str:
+        """As a person reads it: `float or integer`."""
+        kinds = [kind for kind in (Kind.FLOAT, Kind.INTEGER, Kind.BOOL) if kind & self]
+        return " or ".join(cast(str, kind.name).lower() for kind in kinds)
+
 
 def kind_of(element: Attribute) -> Kind:
     """The kind of an element type; raises VerifyException for one that relay lacks."""
@@ -62,10 +67,7 @@ def kind_of(element: Attribute) -> Kind:
 def check_kind(element: Attribute, accepts: Kind, what: str = "element type") -> None:
     """Raises VerifyException where the element type is not of an accepted kind."""
     if not kind_of(element) & accepts:
-        names = " or ".join(
-            cast(str, kind.name).lower() for kind in (Kind.FLOAT, Kind.INTEGER, Kind.BOOL) if kind & accepts
-        )
-        raise VerifyException(f"{what} must be {names}, but is {element}")
+        raise VerifyException(f"{what} must be {accepts}, but is {element}")
 
 
 def common_element(types: Sequence[Tensor]) -> Attribute:

@@ -1,4 +1,7 @@
-"""Arithmetic on two tensors: sum, difference, product, power, the greater and the lesser, angle."""
+"""Arithmetic on two tensors: sum, difference, product, power, the greater and the lesser, angle.
+
+Shapes broadcast by numpy's rules; both operands and the result have one element type. Integers wrap.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Running sums and products along an axis."""
+"""Running sums and products along an axis.
+
+Result element i is the accumulation of elements 0 to i along `axis`, in order. Without `axis` the data is flattened
+first. `dtype` is the element type to accumulate and give, by default that of the data, converted as by cast.
+`exclusive` leaves element i out; `reverse` goes from the last element to the first. f16 and bf16 accumulate in f32.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scan(Operator):
-    """Result element i is the accumulation of elements 0 to i along `axis`, in order.
-
-    Without `axis` the data is flattened first. `dtype` is the element type to accumulate and give, by default that of
-    the data, converted as by cast. `exclusive` leaves element i out; `reverse` goes from the last element to the
-    first. f16 and bf16 accumulate in f32.
-    """
+    """What running sums and products share."""
 
     operands = ("data",)
     pattern = Pattern.OPAQUE
