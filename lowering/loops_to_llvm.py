@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, MemRe
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
+from xdsl.utils.exceptions import VerifyException
 
-from relay_mlir.dialects.errors import CompileError
 from relay_mlir.lowering import (
     loops_to_llvm_arith,
     loops_to_llvm_control,
@@ -25,6 +25,7 @@ from relay_mlir.lowering import (
     loops_to_llvm_memref,
     loops_to_llvm_vector,
 )
+from relay_mlir.lowering.diagnostics import OpError
 from relay_mlir.lowering.loops_to_llvm_control import result_type, terminate
 from relay_mlir.lowering.loops_to_llvm_core import Lowering, Scope, flat_types
 
@@ -113,7 +114,18 @@ def _declare(module: ModuleOp, externals: dict[str, llvm.LLVMFunctionType]) -> N
         if name not in defined:
             module.body.block.add_op(llvm.FuncOp(name, type_, llvm.LinkageAttr("external")))
         elif defined[name].function_type != type_:
-            raise CompileError(f"loops-to-llvm: @{name} is defined with another type than the C library's {type_}")
+            raise OpError(defined[name], f"@{name} is defined with another type than the C library's {type_}")
+
+
+def _convert(op: func.FuncOp | memref.GlobalOp, externals: dict[str, llvm.LLVMFunctionType]) -> Operation:
+    try:
+        if isinstance(op, func.FuncOp):
+            return convert_function(op, externals)
+        return loops_to_llvm_memref.convert_global(op)
+    except OpError:
+        raise
+    except VerifyException as error:
+        raise OpError(op, str(error)) from error
 
 
 @dataclass(frozen=True)
@@ -128,14 +140,12 @@ class LoopsToLlvmPass(ModulePass):
         for old in list(block.ops):
             new: Operation
             match old:
-                case func.FuncOp():
-                    new = convert_function(old, externals)
-                case memref.GlobalOp():
-                    new = loops_to_llvm_memref.convert_global(old)
+                case func.FuncOp() | memref.GlobalOp():
+                    new = _convert(old, externals)
                 case llvm.FuncOp() | llvm.GlobalOp():
                     continue
                 case _:
-                    raise CompileError(f"loops-to-llvm: {old.name} at {old.location}: expected functions and globals")
+                    raise OpError(old, f"{old.name}: expected functions and globals")
             block.insert_op_before(new, old)
             block.erase_op(old, safe_erase=False)
         _declare(op, externals)

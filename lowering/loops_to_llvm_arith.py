@@ -22,8 +22,8 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
-from relay_mlir.dialects.errors import CompileError
 from relay_mlir.dialects.upstream import arith as arith_more
 from relay_mlir.dialects.upstream import llvm as more
 from relay_mlir.lowering.loops_to_llvm_core import ZERO_FLAGS, Lowering, convert_type
@@ -178,7 +178,7 @@ def constant(low: Lowering, value: Attribute, type_: Attribute) -> SSAValue:
         if isinstance(value.get_element_type(), IndexType):
             return low.constant(DenseIntOrFPElementsAttr(cast("VectorType[IntegerType]", target), value.data), target)
         return low.constant(value, target)
-    raise CompileError(f"loops-to-llvm: constant {value} of type {type_} has no counterpart in LLVM")
+    raise VerifyException(f"constant {value} of type {type_} has no counterpart in LLVM")
 
 
 def bf16_bits(value: float) -> int:

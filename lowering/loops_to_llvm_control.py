@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from xdsl.dialects import cf, func, llvm, scf
-from xdsl.dialects.builtin import DenseArrayBase, DenseIntElementsAttr, SymbolRefAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, SymbolRefAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from relay_mlir.dialects.upstream import llvm as more
@@ -166,7 +166,7 @@ def terminate(low: Lowering, op: Operation) -> None:
 
 
 def _cf_switch(low: Lowering, op: cf.SwitchOp) -> None:
-    values = op.case_values.get_values() if isinstance(op.case_values, DenseIntElementsAttr) else ()
+    values = op.case_values.get_values() if op.case_values is not None else ()
     cases: dict[int, tuple[Block, Sequence[SSAValue]]] = {}
     start = 0
     counts = op.case_operand_segments.get_values()

@@ -34,9 +34,10 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
-from relay_mlir.dialects.errors import CompileError
 from relay_mlir.dialects.upstream import llvm as more
+from relay_mlir.lowering.diagnostics import OpError
 
 PTR = llvm.LLVMPointerType()
 ZERO_FLAGS = IntegerAttr(0, 32)
@@ -181,10 +182,9 @@ class Lowering:
         assert first is not None, "a function ends with a terminator"
         entry.insert_ops_before([*self._constants.values(), *self._allocas], first)
 
-    def fail(self, op: Operation, found: str, hint: str = "") -> CompileError:
+    def fail(self, op: Operation, found: str, hint: str = "") -> OpError:
         """The error for an operation that cannot be converted."""
-        text = f"loops-to-llvm: {op.name} at {op.location}: {found}"
-        return CompileError(f"{text}; {hint}" if hint else text)
+        return OpError(op, f"{op.name}: {found}; {hint}" if hint else f"{op.name}: {found}")
 
     # Types.
 
@@ -296,7 +296,12 @@ class Lowering:
             if handler is None:
                 raise self.fail(op, "no conversion of this operation", "it is not part of the loops level")
             self.location = op.location
-            handler(self, op)
+            try:
+                handler(self, op)
+            except OpError:
+                raise
+            except VerifyException as error:
+                raise OpError(op, f"{op.name}: {error}") from error
         self.location = last.location
         return last
 
@@ -323,7 +328,8 @@ class Lowering:
     ) -> Sequence[SSAValue]:
         """A counted loop `for i = lower to upper step step` with carried values; gives their last ones.
 
-        The test stands at the end; one in front guards loops that may run zero times. A loop that runs once is its body.
+        The test stands at the end; one in front guards loops that may run zero times. A loop that runs once is its
+        body alone.
         """
         lower, upper, step = bounds
         first, end, by = (self.known(bound) for bound in bounds)
@@ -509,7 +515,7 @@ def get_element_ptr(pointer: SSAValue, index: SSAValue | int, element: Attribute
 
 
 def convert_type(type_: Attribute) -> Attribute:
-    """The llvm type of a scalar, vector or memref type; raises CompileError for one that has none."""
+    """The llvm type of a scalar, vector or memref type; raises VerifyException for one that has none."""
     match type_:
         case IndexType():
             return i64
@@ -520,14 +526,14 @@ def convert_type(type_: Attribute) -> Attribute:
         case VectorType():
             element = convert_type(type_.element_type)
             if type_.get_num_dims() != 1 or type_.get_num_scalable_dims():
-                raise CompileError(f"loops-to-llvm: {type_}: vectors have one dimension of known size here")
+                raise VerifyException(f"{type_}: vectors have one dimension of known size here")
             return VectorType(element, type_.shape)
         case _:
-            raise CompileError(f"loops-to-llvm: type {type_} has no counterpart in LLVM")
+            raise VerifyException(f"type {type_} has no counterpart in LLVM")
 
 
 def flat_types(type_: Attribute) -> list[Attribute]:
-    """The types of the values that stand for one of this type: for a memref a pointer, then unknown sizes and strides."""
+    """The types of the values that stand for one: for a memref a pointer, then its unknown sizes and strides."""
     if not isinstance(type_, MemRefType):
         return [convert_type(type_)]
     memref = cast("MemRefType[Attribute]", type_)
@@ -537,11 +543,11 @@ def flat_types(type_: Attribute) -> list[Attribute]:
 
 
 def check_memref(type_: MemRefType[Attribute]) -> None:
-    """Raises CompileError for a memref that has no pointer form."""
+    """Raises VerifyException for a memref that has no pointer form."""
     if type_.element_type == i1:
-        raise CompileError(f"loops-to-llvm: {type_}: an i1 has no place in memory; bool is stored as i8")
+        raise VerifyException(f"{type_}: an i1 has no place in memory; bool is stored as i8")
     if not isinstance(type_.memory_space, NoneAttr):
-        raise CompileError(f"loops-to-llvm: {type_}: memory spaces are for devices")
+        raise VerifyException(f"{type_}: memory spaces are for devices")
     convert_type(type_.element_type)
 
 
@@ -549,7 +555,7 @@ def static_strides(type_: MemRefType[Attribute]) -> list[int | None]:
     """The strides that the type states, None for each that is known at run time only."""
     strides = type_.get_strides()
     if strides is None:
-        raise CompileError(f"loops-to-llvm: {type_}: the layout is not strided")
+        raise VerifyException(f"{type_}: the layout is not strided")
     return [None if stride == DYNAMIC_INDEX else stride for stride in strides]
 
 

@@ -44,7 +44,7 @@ def _type(value: SSAValue) -> MemRefType[Attribute]:
 
 
 def ordinary_access(low: Lowering, op: Operation) -> None:
-    """Raises CompileError for an access with a hint that is not carried."""
+    """Raises OpError for an access with a hint that is not carried."""
     hint = op.properties.get("nontemporal")
     if isinstance(hint, IntegerAttr) and hint.value.data:
         raise low.fail(op, "a nontemporal access", "drop the attribute")

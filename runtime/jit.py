@@ -31,7 +31,7 @@ class Target:
 
 @cache
 def host() -> Target:
-    """This machine. The features are asked for: a virtual machine may lack some that its processor's name stands for."""
+    """This machine; its features are asked for, as a virtual machine may lack some that its processor's name implies."""
     binding = _binding()
     return Target(binding.get_default_triple(), binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten())
 
@@ -110,12 +110,20 @@ class Loaded:
         self._kept: dict[str, Any] = {}
 
     def address(self, name: str) -> int:
-        """The address of a function or global; raises KeyError where the objects define no such symbol."""
+        """The address of a function or global.
+
+        Raises KeyError where the objects define no such symbol, CompileError where they need one that is nowhere.
+        """
         if name not in self._kept:
             try:
                 self._kept[name] = self._jit.lookup(self._library, name)
             except RuntimeError as error:
-                raise KeyError(name) from error
+                if "Symbols not found" in str(error):
+                    raise KeyError(name) from error
+                raise CompileError(
+                    f"the compiled code does not link: {error}; a function that it calls is neither given nor part of "
+                    "this process"
+                ) from error
         return int(self._kept[name][name])
 
 
