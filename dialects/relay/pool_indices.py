@@ -16,6 +16,7 @@ from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, ScalarBuilde
 from relay_mlir.dialects.relay.op import operator
 from relay_mlir.dialects.relay.pool import MaxPool
 from relay_mlir.dialects.relay.types import Tensor, is_float, is_unsigned, tensor
+from relay_mlir.dialects.relay.window import axes_of, spatial_letters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MaxPoolWithIndices(MaxPool):
-    """The maximum of each window, and its position (i64) among all elements of the data, counted in row-major order.
+    """The maximum of each window, and its position (i64) among all elements of the data.
 
-    Of equal maxima the first counts, and so does the first NaN. With `column_major` the spatial dimensions are counted
-    the other way round: the first one fastest. A window of padding alone has the index -1.
+    Positions count in the order N, C, spatial dimensions, the last one fastest, whatever the layout; with
+    `column_major` the spatial dimensions the other way round, the first one fastest. Of equal maxima the first counts,
+    and so does the first NaN. A window of padding alone has the index -1.
     """
 
     column_major: bool = False
@@ -38,13 +40,11 @@ class MaxPoolWithIndices(MaxPool):
 
     def _steps(self, shape: Sequence[int]) -> list[int]:
         """How far apart neighbours along each axis are in the order that indices count in."""
-        order = list(range(len(shape)))
-        if self.column_major:
-            for axis, other in zip(self.axes, reversed(self.axes), strict=True):
-                order[axis] = other
+        spatial = spatial_letters(self.RANK)
+        order = axes_of(self.layout, "NC" + (spatial[::-1] if self.column_major else spatial))
         steps = [0] * len(shape)
         for place, axis in enumerate(order):
-            steps[axis] = prod(shape[other] for other in order[place + 1 :])
+            steps[axis] = prod(shape[faster] for faster in order[place + 1 :])
         return steps
 
     def evaluate(self, args: Sequence[np.ndarray]) -> Sequence[np.ndarray]:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -140,6 +141,10 @@ def test_indices_match_onnxruntime(op: MaxPool2DWithIndices, shape: tuple[int, .
     )
     for found, expected in zip(op.evaluate([data]), want, strict=True):
         np.testing.assert_array_equal(found, expected)
+    layout = {1: "NWC", 2: "NHWC", 3: "NDHWC"}[op.RANK]
+    moved = [op.layout.index(letter) for letter in layout]
+    for found, expected in zip(replace(op, layout=layout).evaluate([data.transpose(moved)]), want, strict=True):
+        np.testing.assert_array_equal(found, expected.transpose(moved))
 
 
 INDEX_EDGES = [
