@@ -77,6 +77,7 @@ class Pattern(IntEnum):
     """Never fused."""
 
 
+@dataclasses.dataclass(frozen=True)
 class Operator(ABC):
     """The definition of an operator; an instance carries the values of its attributes."""
 
@@ -128,7 +129,8 @@ OPERATORS: dict[str, type[Operator]] = {}
 @dataclass_transform(frozen_default=True)
 def operator(cls: type[_OperatorT]) -> type[_OperatorT]:
     """Makes the class a frozen dataclass of its attributes, defines its xDSL operation and registers it."""
-    cls = dataclasses.dataclass(frozen=True)(cls)
+    if cls.__dict__.get("__annotations__"):  # else it has the attributes of its base; this saves a third of the import
+        cls = dataclasses.dataclass(frozen=True)(cls)
     fields = attribute_fields(cls)
     body: dict[str, Any] = {"name": PREFIX + cls.name, "__doc__": cls.__doc__, "__module__": cls.__module__}
     body |= {f"attr_{name}": opt_prop_def(Attribute, prop_name=name) for name in fields}
