@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import cast
 
 from xdsl.dialects import arith, llvm
@@ -29,6 +30,7 @@ from relay_mlir.dialects.upstream import llvm as more
 from relay_mlir.lowering.loops_to_llvm_core import ZERO_FLAGS, Lowering, convert_type
 
 Handler = Callable[[Lowering, Operation], None]
+NO_FASTMATH = llvm.FastMathAttr(None)
 
 _SAME: dict[type[Operation], type[Operation]] = {
     arith.DivSIOp: llvm.SDivOp,
@@ -79,7 +81,12 @@ _FLOAT: dict[type[Operation], type[Operation]] = {
 def fastmath(op: Operation) -> llvm.FastMathAttr:
     """The llvm form of an operation's fastmath flags."""
     flags = op.properties.get("fastmath")
-    return llvm.FastMathAttr(flags.data) if isinstance(flags, arith.FastMathFlagsAttr) else llvm.FastMathAttr(None)
+    return _fastmath(flags) if isinstance(flags, arith.FastMathFlagsAttr) else NO_FASTMATH
+
+
+@cache
+def _fastmath(flags: arith.FastMathFlagsAttr) -> llvm.FastMathAttr:
+    return llvm.FastMathAttr(flags.data)
 
 
 def _same(low: Lowering, op: Operation) -> None:
@@ -149,7 +156,7 @@ def _cmpf(low: Lowering, op: Operation) -> None:
 def _select(low: Lowering, op: Operation) -> None:
     cond, left, right = op.operands
     result = op.results[0]
-    properties = {"fastmathFlags": llvm.FastMathAttr(None)}
+    properties = {"fastmathFlags": NO_FASTMATH}
     chosen: list[SSAValue] = []
     for one, other in zip(low.flatten(left), low.flatten(right), strict=True):
         chosen.append(low.create(more.SelectOp, (low.get(cond), one, other), one.type, properties))
@@ -231,11 +238,11 @@ class _Ints:
 
     def compare_floats(self, predicate: str, left: SSAValue, right: SSAValue) -> OpResult:
         number = IntegerAttr(llvm.FCmpPredicateFlag(predicate).to_int(), i64)
-        properties: Mapping[str, Attribute] = {"predicate": number, "fastmathFlags": llvm.FastMathAttr(None)}
+        properties: Mapping[str, Attribute] = {"predicate": number, "fastmathFlags": NO_FASTMATH}
         return self.low.create(more.FCmpOp, (left, right), more.mask_type(left.type), properties)
 
     def select(self, cond: SSAValue, then: SSAValue, orelse: SSAValue) -> OpResult:
-        properties = {"fastmathFlags": llvm.FastMathAttr(None)}
+        properties = {"fastmathFlags": NO_FASTMATH}
         return self.low.create(more.SelectOp, (cond, then, orelse), then.type, properties)
 
     def cast(self, cls: type[Operation], value: SSAValue, element: Attribute) -> OpResult:
@@ -304,7 +311,7 @@ def _round_to_odd(low: Lowering, value: SSAValue) -> SSAValue:
     ints = _Ints(low)
     near = ints.cast(llvm.FPTruncOp, value, f32)
     back = ints.cast(llvm.FPExtOp, near, value.type.element_type if isinstance(value.type, VectorType) else value.type)
-    flags = {"fastmathFlags": llvm.FastMathAttr(None)}
+    flags = {"fastmathFlags": NO_FASTMATH}
     size, size_back = (low.create(llvm.FAbsOp, (v,), v.type, flags) for v in (value, back))
     bits = ints.cast(llvm.BitcastOp, near, i32)
     grew = ints.cast(llvm.ZExtOp, ints.compare_floats("ogt", size_back, size), i32)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TypeVar, cast
 
 from xdsl.dialects import arith, llvm
@@ -41,7 +42,6 @@ from relay_mlir.lowering.diagnostics import OpError
 
 PTR = llvm.LLVMPointerType()
 ZERO_FLAGS = IntegerAttr(0, 32)
-_INBOUNDS = UnitAttr()
 _OpT = TypeVar("_OpT", bound=Operation)
 
 
@@ -169,7 +169,7 @@ class Lowering:
 
     def integer(self, value: int, type_: IntegerType = i64) -> SSAValue:
         """An integer constant."""
-        return self.constant(IntegerAttr(value, type_), type_)
+        return self.constant(_integer_attribute(value, type_), type_)
 
     def known(self, value: SSAValue) -> int | None:
         """The value of a written integer constant."""
@@ -463,7 +463,7 @@ class Lowering:
             self._place(scope, product)
             index = product.results[0]
         elif term.factor > 1:
-            element = llvm.LLVMArrayType(term.factor, element)
+            element = _array(term.factor, element)
         op = get_element_ptr(pointer, index, element, inbounds)
         self._place(scope, op)
         scope.pointers[key] = op.results[0]
@@ -496,24 +496,36 @@ class Lowering:
             scope.block.insert_op_before(op, terminator)
 
 
+@cache
+def _integer_attribute(value: int, type_: IntegerType) -> IntegerAttr[IntegerType]:
+    return IntegerAttr(value, type_)
+
+
 SLT = IntegerAttr(2, i64)
 """The predicate `slt` of llvm.icmp."""
 
 
-def get_element_ptr(pointer: SSAValue, index: SSAValue | int, element: Attribute, inbounds: bool) -> llvm.GEPOp:
-    """`pointer + index`, counted in elements."""
-    raw = index if isinstance(index, int) else llvm.GEP_USE_SSA_VAL
+@cache
+def _gep_properties(raw: int, element: Attribute, inbounds: bool) -> dict[str, Attribute]:
     properties: dict[str, Attribute] = {
         "rawConstantIndices": DenseArrayBase.from_list(i32, [raw]),
         "elem_type": element,
         "noWrapFlags": IntegerAttr(1 if inbounds else 0, 32),
     }
     if inbounds:
-        properties["inbounds"] = _INBOUNDS
+        properties["inbounds"] = UnitAttr()
+    return properties
+
+
+def get_element_ptr(pointer: SSAValue, index: SSAValue | int, element: Attribute, inbounds: bool) -> llvm.GEPOp:
+    """`pointer + index`, counted in elements."""
+    raw = index if isinstance(index, int) else llvm.GEP_USE_SSA_VAL
+    properties = _gep_properties(raw, element, inbounds)
     operands = [pointer] if isinstance(index, int) else [pointer, index]
     return llvm.GEPOp.create(operands=operands, result_types=(PTR,), properties=properties)
 
 
+@cache
 def convert_type(type_: Attribute) -> Attribute:
     """The llvm type of a scalar, vector or memref type; raises VerifyException for one that has none."""
     match type_:
@@ -530,6 +542,11 @@ def convert_type(type_: Attribute) -> Attribute:
             return VectorType(element, type_.shape)
         case _:
             raise VerifyException(f"type {type_} has no counterpart in LLVM")
+
+
+@cache
+def _array(size: int, element: Attribute) -> llvm.LLVMArrayType:
+    return llvm.LLVMArrayType(size, element)
 
 
 def flat_types(type_: Attribute) -> list[Attribute]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import cast
 
 from xdsl.dialects import llvm, memref
@@ -59,14 +60,17 @@ def _load(low: Lowering, op: Operation) -> None:
 
 def load(low: Lowering, address: SSAValue, type_: Attribute, alignment: int) -> SSAValue:
     """A load of a value of this llvm type."""
-    properties = {"ordering": IntegerAttr(0, i64), "alignment": IntegerAttr(alignment, i64)}
-    return low.create(llvm.LoadOp, (address,), type_, properties)
+    return low.create(llvm.LoadOp, (address,), type_, _access(alignment))
+
+
+@cache
+def _access(alignment: int) -> dict[str, Attribute]:
+    return {"ordering": IntegerAttr(0, i64), "alignment": IntegerAttr(alignment, i64)}
 
 
 def store(low: Lowering, value: SSAValue, address: SSAValue, alignment: int) -> None:
     """A store of a value."""
-    properties = {"ordering": IntegerAttr(0, i64), "alignment": IntegerAttr(alignment, i64)}
-    low.emit(llvm.StoreOp.create(operands=(value, address), properties=properties))
+    low.emit(llvm.StoreOp.create(operands=(value, address), properties=_access(alignment)))
 
 
 def _store(low: Lowering, op: Operation) -> None:
