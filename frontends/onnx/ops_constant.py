@@ -7,7 +7,7 @@ from math import ceil, prod
 import numpy as np
 from onnx import AttributeProto
 
-from relay_mlir.dialects.relay.types import element_type, numpy_dtype
+from relay_mlir.dialects.relay.types import element_type, numpy_dtype, show_shape
 from relay_mlir.frontends.onnx.emitter import FOLDED, Emitter
 from relay_mlir.frontends.onnx.node import NodeView
 from relay_mlir.frontends.onnx.problem import Problem
@@ -91,6 +91,8 @@ def one_hot(c: Emitter, node: NodeView) -> Value:
     indices, depth, values = node.input(0), int(node.known(1).reshape(-1)[0]), node.input(2)
     axis = node.integer("axis")
     rank = indices.rank + 1
+    if values.shape != (2,):
+        raise Problem(f"input 2 (values) must be [off, on], but has shape {show_shape(values.shape)}")
     if not -rank <= axis < rank:
         raise Problem(f"attribute 'axis' is {axis}, but must be in {-rank} to {rank - 1}")
     axis %= rank

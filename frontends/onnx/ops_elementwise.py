@@ -225,7 +225,10 @@ def clipped(c: Emitter, x: Value, low: Value | None, high: Value | None) -> Valu
 def clip_before_11(c: Emitter, node: NodeView) -> Value:
     node.ignore("consumed_inputs")
     x = node.input(0)
-    low, high = node.real("min", None), node.real("max", None)
+    if node.opset < 6:
+        low, high = node.real("min", None), node.real("max", None)
+    else:
+        low, high = node.real("min"), node.real("max")  # by default the limits of f32, which infinities exceed
     return clipped(c, x, None if low is None else c.scalar(low, x), None if high is None else c.scalar(high, x))
 
 

@@ -123,7 +123,7 @@ def tile(c: Emitter, node: NodeView) -> Value:
 @converts("Concat")
 def concat(c: Emitter, node: NodeView) -> Value:
     values = node.rest()
-    axis = normalize_axis(node.integer("axis"), values[0].rank)
+    axis = normalize_axis(node.integer("axis", 1) if node.opset < 4 else node.integer("axis"), values[0].rank)
     if open_dims(*values):
         return vector_of(c, [dim for value in values for dim in dims_of(value) or ()])
     return c.op("concatenate", *values, axis=axis) if len(values) > 1 else values[0]

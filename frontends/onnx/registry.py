@@ -53,6 +53,12 @@ def handler_of(domain: str, op_type: str, opset: int) -> Handler | None:
     return versions[position - 1][1] if position else None
 
 
+def serves(domain: str, op_type: str, version: int) -> bool:
+    """Whether a handler was written for just this version of an operator."""
+    _load()
+    return any(since == version for since, _ in _HANDLERS.get((domain, op_type), []))
+
+
 def supported() -> dict[tuple[str, str], list[int]]:
     """The opsets from which each handler serves, by domain and operator."""
     _load()

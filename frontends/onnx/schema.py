@@ -13,6 +13,7 @@ from xdsl.ir import Attribute
 from relay_mlir.dialects.relay.types import ANY, dtype_name
 from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.reader import DTYPES
+from relay_mlir.frontends.onnx.registry import serves
 from relay_mlir.frontends.onnx.value import Value
 
 _TYPE_STRINGS = {
@@ -34,7 +35,8 @@ def newest_opset() -> int:
 def schema_of(domain: str, op_type: str, opset: int) -> OpSchema | None:
     """The schema of an operator at an opset, or None for a domain that the onnx package does not know.
 
-    Raises Problem where the operator does not exist at that opset.
+    Raises Problem where the operator does not exist at that opset, or was deprecated there: a deprecated version that
+    a handler serves of its own (GroupNormalization of opset 18) is taken.
     """
     try:
         schema = defs.get_schema(op_type, opset, domain)
@@ -42,7 +44,7 @@ def schema_of(domain: str, op_type: str, opset: int) -> OpSchema | None:
         if domain:
             return None
         raise Problem("the operator does not exist at this opset") from e
-    if schema.deprecated:
+    if schema.deprecated and not serves(domain, op_type, schema.since_version):
         raise Problem("the operator was removed from ONNX before this opset")
     return schema
 
