@@ -80,12 +80,27 @@ def run_passes(
     """
     selected = up_to(list(passes), until)
     folder = None if dump is None else Dump(dump, ctx)
-    texts = compare or folder is not None
+    try:
+        if folder is not None:
+            folder.add("00-input", module)
+        return _run(ctx, module, selected, verify, folder, on_pass, compare or folder is not None)
+    finally:
+        if folder is not None:
+            folder.finish()
+
+
+def _run(
+    ctx: Context,
+    module: ModuleOp,
+    passes: Sequence[ModulePass],
+    verify: bool,
+    folder: Dump | None,
+    on_pass: Callback | None,
+    texts: bool,
+) -> list[PassRun]:
     runs: list[PassRun] = []
     text = print_module(module) if texts else ""
-    if folder is not None:
-        folder.add("00-input", module)
-    for index, pass_ in enumerate(selected):
+    for index, pass_ in enumerate(passes):
         memory = PeakMemory()
         start = time.perf_counter()
         _apply(ctx, module, pass_, index)
@@ -101,8 +116,6 @@ def run_passes(
             folder.add(f"{run.number:02}-{run.name}", module)
         if on_pass is not None:
             on_pass(run, module)
-    if folder is not None:
-        folder.finish()
     return runs
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -55,23 +56,33 @@ def _arguments() -> _Arguments:
 def run(argv: Sequence[str], streams: Streams) -> int:
     """Runs the tool on given streams; returns the exit code: 0, or 1 after any error."""
     try:
-        args = _arguments().parse_args(list(argv))
-        if args.version:
-            from importlib.metadata import version
-
-            streams.stdout.write(f"relay-opt {version('relay-mlir')} (xdsl {version('xdsl')})\n")
-            return 0
-        if args.list_passes:
-            streams.stdout.write("\n".join(known_passes()) + "\n")
-            return 0
-        check_target(args.target)
-        passes = up_to(parse_passes(",".join(args.passes)), args.until)
-        gc.freeze()
-        gc.enable()
-        text, name = read_text(args.input, streams)
-        return OptRun(args, streams, passes).run(text, name)
+        return _run(argv, streams)
     except Error as error:
         text = str(error)
-        streams.stderr.write(text if ": error: " in text else f"relay-opt: error: {text}")
-        streams.stderr.write("\n")
-        return 1
+        streams.stderr.write((text if ": error: " in text else f"relay-opt: error: {text}") + "\n")
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # a mistake of the tool: one line, and the traceback for those who ask
+        if "--debug" in argv:
+            streams.stderr.write(traceback.format_exc())
+        message = f"relay-opt: error: internal error: {type(error).__name__}: {error} (--debug shows the traceback)"
+        streams.stderr.write(message.replace("\n", " ") + "\n")
+    return 1
+
+
+def _run(argv: Sequence[str], streams: Streams) -> int:
+    args = _arguments().parse_args(list(argv))
+    if args.version:
+        from importlib.metadata import version
+
+        streams.stdout.write(f"relay-opt {version('relay-mlir')} (xdsl {version('xdsl')})\n")
+        return 0
+    if args.list_passes:
+        streams.stdout.write("\n".join(known_passes()) + "\n")
+        return 0
+    check_target(args.target)
+    passes = up_to(parse_passes(",".join(args.passes)), args.until)
+    gc.freeze()
+    gc.enable()
+    text, name = read_text(args.input, streams)
+    return OptRun(args, streams, passes).run(text, name)
