@@ -9,12 +9,22 @@ import pytest
 from xdsl.dialects.builtin import f32, i1, i64
 from xdsl.utils.exceptions import VerifyException
 
-from relay_mlir.dialects.relay.adaptive_pool import AdaptiveAvgPool1D, AdaptiveAvgPool2D, AdaptiveMaxPool2D
+from relay_mlir.dialects.relay.adaptive_pool import (
+    AdaptiveAvgPool1D,
+    AdaptiveAvgPool2D,
+    AdaptiveAvgPool3D,
+    AdaptiveMaxPool1D,
+    AdaptiveMaxPool2D,
+    AdaptiveMaxPool3D,
+)
 from relay_mlir.dialects.relay.global_pool import (
-    GLOBAL_AVG_POOL,
-    GLOBAL_MAX_POOL,
+    GlobalAvgPool1D,
     GlobalAvgPool2D,
+    GlobalAvgPool3D,
+    GlobalMaxPool,
     GlobalMaxPool1D,
+    GlobalMaxPool2D,
+    GlobalMaxPool3D,
     GlobalPool,
 )
 from relay_mlir.dialects.relay.op import Operator
@@ -31,19 +41,32 @@ def normal(*shape: int) -> np.ndarray:
     return np.random.default_rng(1).standard_normal(shape).astype(np.float32)
 
 
-@pytest.mark.parametrize("rank", [1, 2, 3])
-@pytest.mark.parametrize("table", [GLOBAL_AVG_POOL, GLOBAL_MAX_POOL])
-def test_global_pools_match_onnxruntime(table: dict[int, type[GlobalPool]], rank: int):
-    op, data = table[rank](), normal(2, 3, *(4, 5, 2)[:rank])
-    (want,) = onnx_op("GlobalAveragePool" if table is GLOBAL_AVG_POOL else "GlobalMaxPool", [data])
+GLOBAL = [
+    GlobalAvgPool1D(),
+    GlobalAvgPool2D(),
+    GlobalAvgPool3D(),
+    GlobalMaxPool1D(),
+    GlobalMaxPool2D(),
+    GlobalMaxPool3D(),
+]
+
+
+def global_data(op: GlobalPool) -> np.ndarray:
+    return normal(2, 3, *(4, 5, 2)[: op.RANK])
+
+
+@pytest.mark.parametrize("op", GLOBAL)
+def test_global_pools_match_onnxruntime(op: GlobalPool):
+    data = global_data(op)
+    (want,) = onnx_op("GlobalMaxPool" if isinstance(op, GlobalMaxPool) else "GlobalAveragePool", [data])
     np.testing.assert_allclose(op.evaluate([data])[0], want, rtol=1e-5, atol=1e-6)
 
 
 GLOBAL_EDGES = [
     (GlobalMaxPool1D(), [[[1, math.nan, 3]]], [[[math.nan]]]),
     (GlobalMaxPool1D(layout="NWC"), [[[1, 5], [3, 4]]], [[[3, 5]]]),
-    (GLOBAL_AVG_POOL[1](), [[[math.inf, 1]]], [[[math.inf]]]),
-    (GLOBAL_AVG_POOL[1](), np.zeros((1, 2, 0)), [[[math.nan], [math.nan]]]),
+    (GlobalAvgPool1D(), [[[math.inf, 1]]], [[[math.inf]]]),
+    (GlobalAvgPool1D(), np.zeros((1, 2, 0)), [[[math.nan], [math.nan]]]),
     (GlobalMaxPool1D(), np.zeros((1, 2, 0)), [[[-math.inf], [-math.inf]]]),
     (GlobalMaxPool1D(), np.zeros((0, 2, 3)), np.zeros((0, 2, 1))),
 ]
@@ -93,6 +116,9 @@ ADAPTIVE = [
     (AdaptiveMaxPool2D((4, 3)), (2, 1, 6, 7)),
     (AdaptiveAvgPool2D((7, 7)), (1, 1, 10, 5)),
     (AdaptiveAvgPool2D((2, 2)), (0, 1, 3, 5)),
+    (AdaptiveAvgPool3D((2, 3, 1)), (1, 2, 5, 4, 3)),
+    (AdaptiveMaxPool1D((3,)), (1, 2, 7)),
+    (AdaptiveMaxPool3D((2, 2, 2)), (1, 1, 3, 4, 5)),
 ]
 
 
@@ -106,12 +132,10 @@ def test_adaptive_pools_match_loops(op: Operator, shape: tuple[int, ...]):
 def test_lower_forms_match_evaluate():
     cases = [(op, [normal(*shape)]) for op, shape in ADAPTIVE]
     cases += [(AdaptiveAvgPool2D((3, 2), layout="NHWC"), [normal(2, 7, 8, 3)])]
-    cases += [(table[rank](), [normal(2, 3, *(4, 5, 2)[:rank])]) for rank in (1, 2, 3) for table in GLOBAL_TABLES]
+    cases += [(op, [global_data(op)]) for op in GLOBAL]
     for (op, args), (got,) in zip(cases, run_lowered_together(cases), strict=True):
         np.testing.assert_allclose(got, op.evaluate(args)[0], rtol=1e-5, atol=1e-6, err_msg=str(op))
 
-
-GLOBAL_TABLES = (GLOBAL_AVG_POOL, GLOBAL_MAX_POOL)
 
 # operator, shape of the data (N C spatial)
 INDEXED = [

@@ -18,6 +18,7 @@ from relay_mlir.dialects.relay.pool import (
     LpPool,
     LpPool1D,
     LpPool2D,
+    LpPool3D,
     MaxPool,
     MaxPool1D,
     MaxPool2D,
@@ -55,6 +56,7 @@ CASES = {
     "avg of no batch": (AvgPool2D((2, 2), padding=(1, 1, 1, 1)), (0, 2, 4, 4)),
     "2-norm": (LpPool2D((3, 2), strides=(2, 1), padding=(1, 0, 1, 1)), (2, 3, 5, 6)),
     "1-norm": (LpPool1D((3,), p=1), (2, 3, 7)),
+    "2-norm of a volume": (LpPool3D((2, 1, 2), strides=(1, 2, 1)), (1, 2, 3, 4, 3)),
     "3-norm": (LpPool1D((3,), strides=(2,), p=3), (2, 3, 7)),
 }
 LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
