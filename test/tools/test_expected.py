@@ -1,13 +1,13 @@
 """`--verify-diagnostics`: what is expected must come, and nothing else."""
 
 import pytest
-from test.tools.test_relay_opt import opt
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from relay_mlir.lowering import pass_spec
 from relay_mlir.lowering.diagnostics import report
+from test.tools.test_relay_opt import opt
 
 UNDEFINED = "  relay.return %y : tensor<2xf32>"
 
