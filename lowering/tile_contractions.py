@@ -12,6 +12,7 @@ a depthwise convolution, two vector operands.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -21,7 +22,11 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from relay_mlir.lowering.structured import Contraction, contraction, element_of, structured
+from relay_mlir.lowering.structured import Contraction, Structured, contraction, element_of, structured
+
+CACHE_LINE = 64
+CACHE_SETS = 64
+"""Sets of the first-level cache: those of x86 processors have 4096 bytes a way."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,23 @@ def _cost(size: int, tile: int, vectors: int) -> float:
     return full * step(tile) + (step(rest) if rest else 0)
 
 
+def _unaliased(view: Structured, rows_loop: int, lane_loop: int) -> int:
+    """How many rows of the broadcast operand may be read side by side without evicting each other.
+
+    Rows a multiple of 4096 bytes apart fall into one set of the first-level cache, which has 8 ways or more; three
+    quarters of the ways are for them.
+    """
+    allowed = 1 << 30
+    for access in view.inputs:
+        stride = access.stride(rows_loop) if rows_loop >= 0 and not access.uses(lane_loop) else None
+        if stride is None:
+            continue
+        lines = stride * cast(Any, element_of(access.value)).size // CACHE_LINE
+        sets = CACHE_SETS // math.gcd(lines, CACHE_SETS) if stride else CACHE_SETS
+        allowed = min(allowed, max(1, sets * 8 * 3 // 4))
+    return allowed
+
+
 def choose(found: Contraction, vector_bits: int, registers: int) -> Schedule | None:
     """The register tile for a contraction, or None where no loop walks the output's last dimension contiguously."""
     view = found.view
@@ -82,8 +104,9 @@ def choose(found: Contraction, vector_bits: int, registers: int) -> Schedule | N
     outer_size = view.extents[outer_loop] if outer_loop >= 0 else 1
     wanted = -(-view.extents[lane] // lanes)
     budget = registers - 4  # accumulators; the rest holds vectors of the operands
-    vectors = min(wanted, 2 if size * outer_size > 6 else 4 if size * outer_size > 3 else 8)
-    largest = max(1, budget // vectors)
+    allowed = _unaliased(view, rows_loop, lane)
+    vectors = min(wanted, 2 if min(size * outer_size, allowed) > 6 else 4 if size * outer_size > 3 else 8)
+    largest = max(1, min(budget // vectors, allowed))
     rows = min(range(1, min(largest, size) + 1), key=lambda tile: (_cost(size, tile, vectors), -tile))
     outer_rows = max(1, min(largest // rows, outer_size)) if rows == size else 1
     return Schedule(lane, rows_loop, outer_loop if outer_rows > 1 else -1, lanes, vectors, rows, outer_rows)
