@@ -11,13 +11,17 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException
 
 from relay_mlir.dialects.errors import CompileError, InputError, ModelError
 from relay_mlir.dialects.relay.core import FuncOp
 from relay_mlir.dialects.relay.weights import RelayContext
+from relay_mlir.lowering.diagnostics import Diagnostic, DiagnosticError, op_of
 from relay_mlir.lowering.ir_files import load_weights, main_function
+from relay_mlir.lowering.ir_text import SourceText, parse_ir
 from relay_mlir.lowering.pass_manager import PassRun, run_passes
 from relay_mlir.lowering.pipeline import PIPELINES, pass_class
+from relay_mlir.lowering.verifier import verify_module
 from relay_mlir.runtime.c_abi import abi_text, check_prefix, entry_symbol
 from relay_mlir.runtime.executable import Executable
 from relay_mlir.runtime.program import Program
@@ -119,21 +123,28 @@ def import_model(
 
 
 def _read_mlir(path: Path, ctx: RelayContext) -> ModuleOp:
-    from relay_mlir.lowering.ir_text import parse_text
-
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ModelError(f"cannot read '{path}': {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise ModelError(f"'{path}' is not text: byte {error.start} is not UTF-8") from error
-    module = parse_text(ctx, text, str(path))
-    load_weights(ctx, module, path.parent)
+    source = SourceText(text, str(path))
+    module = parse_ir(ctx, source)
+    try:
+        verify_module(module)
+        load_weights(ctx, module, path.parent)
+    except DiagnosticException as error:
+        op = op_of(error)
+        place = source.place_of(op) if op is not None else None
+        message = f"'{op.name}' op {error}" if op is not None else str(error)
+        raise DiagnosticError(Diagnostic("error", message, place, str(path))) from error
     return module
 
 
 def pipeline(options: Options) -> list[ModulePass]:
-    """The passes of the target, with the options that they have a field for."""
+    """The passes of the target, with the options that they have a field for. Raises CompileError; see Options."""
+    options.check()
     passes: list[ModulePass] = []
     for name in PIPELINES[options.target]:
         cls = pass_class(name)

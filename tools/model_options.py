@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -85,4 +86,10 @@ def run_tool(name: str, function: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         print(f"{name}: interrupted", file=sys.stderr)
         return 130
+    except Exception as error:
+        if os.environ.get("RELAY_TRACEBACK"):
+            raise
+        text = f"{type(error).__name__}: {error}"
+        hint = "this is a mistake of the compiler; RELAY_TRACEBACK=1 shows where it was made"
+        print(f"{name}: internal error: {text} ({hint})", file=sys.stderr)
     return 1
