@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 from relay_mlir.dialects.errors import CompileError
 from relay_mlir.dialects.relay.core import FuncOp, IfOp, TupleGetItemOp, TupleOp
 from relay_mlir.dialects.relay.op import RelayOp
-from relay_mlir.dialects.relay.types import compatible, is_static, numpy_dtype, type_of
+from relay_mlir.dialects.relay.types import compatible, type_of
 from relay_mlir.dialects.relay.weights import WeightStore, weights_of
 from relay_mlir.lowering.rewriting import (
     Emitter,
@@ -42,9 +42,6 @@ SMALL_BYTES = 1 << 20
 GROWTH = 4
 """A result above SMALL_BYTES that is more than GROWTH times its operands stays computed at run time: it would cost the
 artefact more than it saves (a scalar broadcast to a feature map)."""
-
-SHAPE_OPERATORS = ("shape_of", "ndarray_size")
-"""Operators that read only the shape of their operand, so that a static type is enough to fold them."""
 
 
 @dataclass(frozen=True)
@@ -138,14 +135,7 @@ class _Folder:
         self.folded.append(op)
 
     def _arguments(self, op: RelayOp) -> list[np.ndarray] | None:
-        """The operands if all are known; for an operator that reads shapes, stand-ins that take no memory."""
-        import numpy as np
-
-        if op.OPERATOR.name in SHAPE_OPERATORS and all(is_static(type_.get_shape()) for type_ in op.operand_types):
-            return [
-                np.broadcast_to(np.zeros((), numpy_dtype(type_.element_type)), type_.get_shape())
-                for type_ in op.operand_types
-            ]
+        """The operands if all are known."""
         if not all(operand in self.known or is_constant(operand) for operand in op.operands):
             return None
         return [cast("np.ndarray", self._value(operand)) for operand in op.operands]

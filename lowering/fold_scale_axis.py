@@ -22,7 +22,8 @@ from xdsl.passes import ModulePass
 
 from relay_mlir.dialects.relay.activation import LeakyRelu, PRelu, Relu
 from relay_mlir.dialects.relay.channelwise import BiasAdd
-from relay_mlir.dialects.relay.conv import Conv
+from relay_mlir.dialects.relay.conv import ConvBase
+from relay_mlir.dialects.relay.conv_transpose import ConvTranspose
 from relay_mlir.dialects.relay.elementwise_binary import Add, Multiply, Subtract
 from relay_mlir.dialects.relay.global_pool import GlobalAvgPool, GlobalMaxPool
 from relay_mlir.dialects.relay.matmul import MatrixProduct
@@ -147,9 +148,9 @@ class _Folder:
             return None
         operator = op.operator
         match operator:
-            case Conv():
+            case ConvBase():
                 fits = scale.axis in (None, operator.channel_axis)
-                return self._weight(op, scale, _conv_outputs(operator, scale), origin) if fits else None
+                return self._weight(op, scale, _outputs_of(op, operator, scale), origin) if fits else None
             case MatrixProduct():
                 fits = scale.axis in (None, op.result_tensors[0].get_num_dims() - 1)
                 outputs = scale.factors.reshape((-1, 1) if operator.transposed[1] else (1, -1))
@@ -225,9 +226,9 @@ class _Folder:
             if use is None or not isinstance(op := use.operation, RelayOp) or use.index != 0:
                 return None
             operator = op.operator
-            if isinstance(operator, Conv):
+            if isinstance(operator, ConvBase):
                 fits = scale.axis in (None, operator.channel_axis)
-                return self._weight(op, scale, _conv_inputs(op, operator, scale), origin) if fits else None
+                return self._weight(op, scale, _inputs_of(op, operator, scale), origin) if fits else None
             if isinstance(operator, MatrixProduct):
                 depth = op.operand_types[0].get_num_dims() - (2 if operator.transposed[0] else 1)
                 inputs = scale.factors.reshape((1, -1) if operator.transposed[1] else (-1, 1))
@@ -274,27 +275,37 @@ def _passes(operator: Operator, scale: Scale) -> bool:
     return isinstance(operator, (*POSITIVE_ONLY, *LINEAR))
 
 
-def _conv_outputs(conv: Conv, scale: Scale) -> np.ndarray:
+def _outputs_of(op: RelayOp, conv: ConvBase, scale: Scale) -> np.ndarray:
     """The factors of the result's channels in a shape that broadcasts to the weight of a convolution."""
-    position = conv.kernel_layout.index("O")
-    return scale.factors.reshape([-1 if axis == position else 1 for axis in range(len(conv.kernel_layout))])
+    if isinstance(conv, ConvTranspose):  # O counts the outputs of one group, I all inputs.
+        return _grouped(op, conv, scale, "I", "O")
+    return _along(scale.factors.reshape(1, -1), conv.kernel_layout, "I", "O")
 
 
-def _conv_inputs(op: RelayOp, conv: Conv, scale: Scale) -> np.ndarray:
-    """The factors of the data's channels in a shape that broadcasts to the weight of a convolution.
+def _inputs_of(op: RelayOp, conv: ConvBase, scale: Scale) -> np.ndarray:
+    """The factors of the data's channels in a shape that broadcasts to the weight of a convolution."""
+    if isinstance(conv, ConvTranspose):
+        return _along(scale.factors.reshape(1, -1), conv.kernel_layout, "O", "I")
+    return _grouped(op, conv, scale, "O", "I")
 
-    With groups, output channels of different groups read different input channels, so factors vary along O and I.
-    """
+
+def _grouped(op: RelayOp, conv: ConvBase, scale: Scale, outer: str, inner: str) -> np.ndarray:
+    """Factors where `inner` counts the scaled channels of one group, and `outer` tells the group."""
     import numpy as np
 
-    layout = conv.kernel_layout
     if scale.axis is None:
         return scale.factors
-    outputs = op.operand_types[1].get_shape()[layout.index("O")]
-    factors = np.repeat(scale.factors.reshape(conv.groups, -1), outputs // conv.groups, axis=0)
-    if conv.groups == 1:
-        factors = factors[:1]
-    if layout.index("I") < layout.index("O"):
-        factors = factors.T
+    count = op.operand_types[1].get_shape()[conv.kernel_layout.index(outer)]
+    factors = scale.factors.reshape(conv.groups, -1)
+    repeated = factors if conv.groups == 1 else np.repeat(factors, count // conv.groups, axis=0)
+    return _along(repeated, conv.kernel_layout, outer, inner)
+
+
+def _along(factors: np.ndarray, layout: str, rows: str, columns: str) -> np.ndarray:
+    """A matrix as an array of the rank of `layout`, its rows and columns along these letters."""
+    import numpy as np
+
+    if layout.index(columns) < layout.index(rows):
+        factors = np.ascontiguousarray(factors.T)
     sizes = iter(factors.shape)
-    return np.ascontiguousarray(factors).reshape([next(sizes) if letter in "OI" else 1 for letter in layout])
+    return factors.reshape([next(sizes) if letter in (rows, columns) else 1 for letter in layout])

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast
 
 from relay_mlir.dialects.relay.activation import PRelu
+from relay_mlir.dialects.relay.adaptive_pool import AdaptivePool
 from relay_mlir.dialects.relay.argreduce import ArgReduction
 from relay_mlir.dialects.relay.channelwise import BatchNorm, BiasAdd
 from relay_mlir.dialects.relay.conv import ConvBase
 from relay_mlir.dialects.relay.create import ConstantLike
 from relay_mlir.dialects.relay.elementwise import Elementwise
 from relay_mlir.dialects.relay.global_pool import GlobalPool
+from relay_mlir.dialects.relay.image import Resize
 from relay_mlir.dialects.relay.join import Concatenate, Split
 from relay_mlir.dialects.relay.l2_normalize import L2Normalize
 from relay_mlir.dialects.relay.lrn import LRN
@@ -70,7 +72,7 @@ def channels_last(op: RelayOp) -> Permutation | None:
     operator = op.operator
     if isinstance(operator, ConvBase):
         layout = operator.data_layout
-    elif isinstance(operator, Pool | GlobalPool):
+    elif isinstance(operator, Pool | GlobalPool | AdaptivePool):
         layout = operator.layout
     else:
         return None
@@ -154,7 +156,13 @@ def _reduction(op: RelayOp, operator: Reduction | Mean | ArgReduction, p: Permut
     return Plan(changed, [p], [tuple(kept.index(axis) for axis in p if axis in kept)])
 
 
-def _layout(op: RelayOp, operator: Pool | GlobalPool, p: Permutation) -> Plan:
+def _layout(op: RelayOp, operator: Pool | GlobalPool | AdaptivePool, p: Permutation) -> Plan:
+    return _first_only(op, _changed(operator, layout=_letters(operator.layout, p)), p)
+
+
+def _resize(op: RelayOp, operator: Resize, p: Permutation) -> Plan | None:
+    if not operator.layout.isalpha():  # A split dimension, as in NCHW4c.
+        return None
     return _first_only(op, _changed(operator, layout=_letters(operator.layout, p)), p)
 
 
@@ -228,6 +236,8 @@ RULES: dict[type, Rule] = {
     ArgReduction: _reduction,
     Pool: _layout,
     GlobalPool: _layout,
+    AdaptivePool: _layout,
+    Resize: _resize,
     DepthToSpace: _blocks,
     SpaceToDepth: _blocks,
     ConvBase: _convolution,
