@@ -10,10 +10,11 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -23,6 +24,9 @@ from typing import Any
 import lit.formats
 import lit.Test
 import lit.TestRunner
+
+TIME_LIMIT = 120
+"""Seconds that a test may take."""
 
 _TOOLS = {"relay-opt": "relay_mlir.tools.relay_opt", "relay-translate": "relay_mlir.tools.relay_translate"}
 """Tools with a function `run(argv, streams)`."""
@@ -75,8 +79,11 @@ class InProcessTest(lit.formats.ShTest):
         except NeedsShell:
             return super().execute(test, litConfig)
         Path(base).parent.mkdir(parents=True, exist_ok=True)
-        with _working_folder(os.path.dirname(test.getExecPath())):
-            return _run_script(parsed)
+        try:
+            with _working_folder(os.path.dirname(test.getExecPath())), _time_limit(TIME_LIMIT):
+                return _run_script(parsed)
+        except TimeoutError as error:
+            return lit.Test.Result(lit.Test.TIMEOUT, str(error))
 
 
 class NeedsShell(Exception):
@@ -86,11 +93,10 @@ class NeedsShell(Exception):
 def parse_line(line: str) -> list[list[Command]]:
     """The pipelines of a RUN line, joined by `&&`; raises NeedsShell for what this format does not do."""
     text = re.sub(r"'[^']*'|\"[^\"]*\"", "", line)
-    if _SHELL_ONLY.search(text.replace("2>&1", "")):
+    if _SHELL_ONLY.search(text.replace("2>&1", "").replace("&&", " ")):
         raise NeedsShell
-    lexer = shlex.shlex(
-        line.replace("2>&1", " \0merge ").replace("2>", " \0stderr "), posix=True, punctuation_chars="|&<>"
-    )
+    marked = line.replace("2>&1", " \0merge ").replace("2>", " \0stderr ")
+    lexer = shlex.shlex(marked, posix=True, punctuation_chars="|&<>")
     lexer.whitespace_split = True
     lexer.commenters = ""
     pipelines, command, target = [[Command()]], None, None
@@ -180,6 +186,8 @@ def _guarded(call: Callable[[io.StringIO, io.StringIO], int]) -> Outcome:
             code = call(out, err)
         except SystemExit as stop:
             code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        except TimeoutError:
+            raise
         except Exception:
             err.write(traceback.format_exc())
             code = 1
@@ -212,7 +220,21 @@ def _filecheck(words: Sequence[str], data: bytes, out: io.StringIO, err: io.Stri
 
 
 @contextmanager
-def _working_folder(folder: str) -> Iterator[None]:
+def _time_limit(seconds: float) -> Generator[None]:
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"the test took more than {seconds} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _working_folder(folder: str) -> Generator[None]:
     os.makedirs(folder, exist_ok=True)
     before = os.getcwd()
     os.chdir(folder)
