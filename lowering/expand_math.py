@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math, scf
@@ -21,15 +20,14 @@ from xdsl.dialects.builtin import (
     Float32Type,
     IndexType,
     IntegerAttr,
-    IntegerType,
     ModuleOp,
-    VectorType,
     f32,
     f64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from relay_mlir.dialects.upstream.attributes import element_of, width_of, with_element
 from relay_mlir.lowering import expand_math_f32 as in_f32
 from relay_mlir.lowering import expand_math_f64 as in_f64
 from relay_mlir.lowering.expand_math_values import Build, V
@@ -69,19 +67,15 @@ F64: dict[type[Operation], Function] = {
 """Computed in f64."""
 
 
-def _element(type_: Attribute) -> Attribute:
-    return type_.element_type if isinstance(type_, VectorType) else type_
-
-
 def _expand(op: Operation, build: Build) -> V | None:
     """The value of a function of floats; None for one of f64, which stays."""
-    element = _element(op.results[0].type)
+    element = element_of(op.results[0].type)
     args = [V(build, operand) for operand in op.operands]
     half = isinstance(element, Float16Type | BFloat16Type)
     if not half and not isinstance(element, Float32Type):
         return _rsqrt(args[0]) if isinstance(op, math.RsqrtOp) else None
     if half:
-        args = [V(build, build.create(arith.ExtFOp, (arg.value,), arg.with_element(f32))) for arg in args]
+        args = [V(build, build.create(arith.ExtFOp, (arg.value,), with_element(arg.value.type, f32))) for arg in args]
     if (function := F32.get(type(op))) is not None:
         result = function(*args)
     else:
@@ -109,7 +103,7 @@ def _expand_ipowi(op: Operation, build: Build) -> V:
     """An integer to an integer power: to a negative one it is 1 / x**n towards zero."""
     base, power = (V(build, operand) for operand in op.operands)
     type_ = base.value.type
-    width = cast(IntegerType, base.element).width.data
+    width = width_of(base.value.type)
     index = IndexType()
     bounds = [build.create(arith.ConstantOp, (), index, value=IntegerAttr(n, index)) for n in (0, width, 1)]
     block = Block(arg_types=[index, type_, type_, type_])

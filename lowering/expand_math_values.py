@@ -8,13 +8,10 @@ from typing import cast
 
 from xdsl.dialects import arith, math, scf, vector
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
     Float64Type,
     FloatAttr,
     IntegerAttr,
-    IntegerType,
     LocationAttr,
-    VectorType,
     f32,
     f64,
     i1,
@@ -25,6 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 # Importing it lets arith's select and casts have vectors.
 from relay_mlir.dialects.upstream import arith as _arith_more
+from relay_mlir.dialects.upstream.attributes import dense, element_of, is_integer, is_vector, width_of, with_element
 
 del _arith_more
 
@@ -53,15 +51,15 @@ class Build:
         key = (repr(value), type_)
         found = self._constants.get(key)
         if found is None:
-            element = type_.element_type if isinstance(type_, VectorType) else type_
+            element = element_of(type_)
             attribute: Attribute
-            if isinstance(element, IntegerType):
-                attribute = IntegerAttr(cast(int, value), element, truncate_bits=True)
+            if is_vector(type_):
+                wraps = is_integer(element)
+                attribute = dense(type_, [_wrapped(cast(int, value), width_of(element)) if wraps else value])
+            elif is_integer(element):
+                attribute = IntegerAttr(_wrapped(cast(int, value), width_of(element)), width_of(element))
             else:
                 attribute = FloatAttr(float(value), cast(Float64Type, element))
-            if isinstance(type_, VectorType):
-                number = cast("IntegerAttr[IntegerType]", attribute).value.data
-                attribute = DenseIntOrFPElementsAttr.from_list(cast("VectorType[IntegerType]", type_), [number])
             found = self._constants[key] = self.create(arith.ConstantOp, (), type_, value=attribute)
         return V(self, found)
 
@@ -77,13 +75,7 @@ class V:
 
     @property
     def element(self) -> Attribute:
-        type_ = self.value.type
-        return type_.element_type if isinstance(type_, VectorType) else type_
-
-    def with_element(self, element: Attribute) -> Attribute:
-        """The type of this shape with another element."""
-        type_ = self.value.type
-        return VectorType(element, type_.shape) if isinstance(type_, VectorType) else element
+        return element_of(self.value.type)
 
     def number(self, other: V | int | float) -> V:
         """The other operand: numbers become constants of this type."""
@@ -92,7 +84,7 @@ class V:
     def _binary(self, other: V | int | float, integer: type[Operation], real: type[Operation]) -> V:
         other = self.number(other)
         operands = (self.value, other.value)
-        if isinstance(self.element, IntegerType):
+        if is_integer(self.element):
             flags: dict[str, Attribute] = {}
             if integer in (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp):
                 flags["overflowFlags"] = arith.IntegerOverflowAttr("none")
@@ -164,8 +156,8 @@ class V:
     def compare(self, predicate: str, other: V | int | float) -> V:
         """A comparison by arith's name: `olt`, `uno`, `slt`, ..."""
         operands = (self.value, self.number(other).value)
-        result = self.with_element(i1)
-        if isinstance(self.element, IntegerType):
+        result = with_element(self.value.type, i1)
+        if is_integer(self.element):
             number = IntegerAttr(_CMPI.index(predicate), i64)
             return V(self.build, self.build.create(arith.CmpiOp, operands, result, predicate=number))
         number = IntegerAttr(_CMPF.index(predicate), i64)
@@ -207,7 +199,7 @@ class V:
         return self._cast(arith.TruncFOp, element)
 
     def _cast(self, cls: type[Operation], element: Attribute) -> V:
-        return V(self.build, self.build.create(cls, (self.value,), self.with_element(element)))
+        return V(self.build, self.build.create(cls, (self.value,), with_element(self.value.type, element)))
 
     def horner(self, coefficients: Sequence[float]) -> V:
         """The polynomial with these coefficients, the highest power first."""
@@ -218,7 +210,7 @@ class V:
 
     def any(self) -> V:
         """Whether a condition holds in some lane."""
-        if not isinstance(self.value.type, VectorType):
+        if not is_vector(self.value.type):
             return self
         kind = vector.CombiningKindAttr(vector.CombiningKindFlag.OR)
         value = self.build.create(vector.ReductionOp, (self.value,), i1, kind=kind, fastmath=NO_FLAGS)
@@ -243,6 +235,11 @@ _CMPI = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 _CMPF = (
     "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
 )  # fmt: skip
+
+
+def _wrapped(value: int, width: int) -> int:
+    """The signed integer of this width with the same bits."""
+    return (value + 2 ** (width - 1)) % 2**width - 2 ** (width - 1)
 
 
 def float_bits(value: float, wide: bool) -> int:

@@ -6,7 +6,7 @@ without a dialect's prefix (input_names and the like) are notes of this compiler
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects import llvm
@@ -65,7 +65,8 @@ _PARAMETER_NUMBERS = {
 
 def _parameter_attributes(attributes: DictionaryAttr | None) -> str:
     text = ""
-    for name, value in (attributes.data if attributes is not None else {}).items():
+    entries: Mapping[str, Attribute] = attributes.data if attributes is not None else {}
+    for name, value in entries.items():
         if name in _PARAMETER_ATTRIBUTES and isinstance(value, UnitAttr):
             text += " " + _PARAMETER_ATTRIBUTES[name]
         elif name in _PARAMETER_NUMBERS and isinstance(value, IntegerAttr):

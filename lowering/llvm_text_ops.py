@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Sequence
+from typing import Protocol, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import IntegerAttr, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
 
 from relay_mlir.dialects.errors import CompileError
 from relay_mlir.dialects.upstream import llvm as more
+from relay_mlir.dialects.upstream.attributes import integer, integers
 from relay_mlir.lowering.llvm_text_types import (
     OVERFLOW,
     flags_text,
@@ -20,10 +21,21 @@ from relay_mlir.lowering.llvm_text_types import (
     type_text,
 )
 
-if TYPE_CHECKING:
-    from relay_mlir.lowering.llvm_text import FunctionPrinter
 
-Emitter = Callable[["FunctionPrinter", Operation], None]
+class FunctionPrinter(Protocol):
+    """What the table needs of llvm_text.FunctionPrinter."""
+
+    lines: list[str]
+
+    def value(self, value: SSAValue) -> str: ...
+    def typed(self, value: SSAValue) -> str: ...
+    def line(self, op: Operation, text: str) -> None: ...
+    def call(self, op: Operation, name: str, args: Sequence[str], types: Sequence[str], flags: str = "") -> None: ...
+    def edge(self, block: Block, values: Sequence[SSAValue]) -> str: ...
+    def split_edge(self, block: Block, values: Sequence[SSAValue]) -> str: ...
+
+
+Emitter = Callable[[FunctionPrinter, Operation], None]
 
 
 def _nothing(text: FunctionPrinter, op: Operation) -> None:
@@ -68,14 +80,14 @@ def _cast(name: str) -> Emitter:
 def _icmp(text: FunctionPrinter, op: Operation) -> None:
     known_properties(op, ("predicate",))
     left, right = op.operands
-    predicate = llvm.ICmpPredicateFlag.from_int(cast(IntegerAttr, op.properties["predicate"]).value.data)
+    predicate = llvm.ICmpPredicateFlag.from_int(integer(op.properties["predicate"]))
     text.line(op, f"icmp {predicate.value} {text.typed(left)}, {text.value(right)}")
 
 
 def _fcmp(text: FunctionPrinter, op: Operation) -> None:
     known_properties(op, ("predicate", "fastmathFlags"))
     left, right = op.operands
-    predicate = llvm.FCmpPredicateFlag.from_int(cast(IntegerAttr, op.properties["predicate"]).value.data)
+    predicate = llvm.FCmpPredicateFlag.from_int(integer(op.properties["predicate"]))
     # Upstream spells the two constant predicates with an underscore.
     name = predicate.value.lstrip("_")
     flags = flags_text(op.properties.get("fastmathFlags"))
@@ -119,10 +131,10 @@ def _store(text: FunctionPrinter, op: Operation) -> None:
 def _gep(text: FunctionPrinter, op: Operation) -> None:
     known_properties(op, ("rawConstantIndices", "elem_type", "noWrapFlags", "inbounds"))
     pointer, *values = op.operands
-    raw = cast(DenseArrayBase, op.properties["rawConstantIndices"]).get_values()
+    raw = integers(op.properties["rawConstantIndices"])
     rest = iter(values)
     indices = ", ".join(text.typed(next(rest)) if n == llvm.GEP_USE_SSA_VAL else f"i32 {n}" for n in raw)
-    wrap = cast(IntegerAttr, op.properties["noWrapFlags"]).value.data
+    wrap = integer(op.properties["noWrapFlags"])
     flags = "inbounds " if "inbounds" in op.properties or wrap & 1 else ""
     flags += "nusw " if wrap & 2 and not wrap & 1 else ""
     flags += "nuw " if wrap & 4 else ""
@@ -138,7 +150,7 @@ def _memory_intrinsic(name: str, mangle: tuple[int, ...]) -> Emitter:
     def emit(text: FunctionPrinter, op: Operation) -> None:
         known_properties(op, ("isVolatile",))
         suffix = ".".join(mangled(op.operands[i].type) for i in mangle)
-        volatile = cast(IntegerAttr, op.properties["isVolatile"]).value.data
+        volatile = integer(op.properties["isVolatile"])
         args = [*(text.typed(operand) for operand in op.operands), f"i1 {'true' if volatile else 'false'}"]
         types = [*(type_text(operand.type) for operand in op.operands), "i1"]
         text.call(op, f"{name}.{suffix}", args, types)
@@ -149,7 +161,7 @@ def _memory_intrinsic(name: str, mangle: tuple[int, ...]) -> Emitter:
 def _masked_load(text: FunctionPrinter, op: Operation) -> None:
     known_properties(op, ("alignment",))
     pointer, mask, rest = op.operands
-    alignment = cast(IntegerAttr, op.properties["alignment"]).value.data
+    alignment = integer(op.properties["alignment"])
     args = [f"{type_text(pointer.type)} align {alignment} {text.value(pointer)}", text.typed(mask), text.typed(rest)]
     name = f"llvm.masked.load.{mangled(rest.type)}.{mangled(pointer.type)}"
     text.call(op, name, args, [type_text(operand.type) for operand in op.operands])
@@ -158,7 +170,7 @@ def _masked_load(text: FunctionPrinter, op: Operation) -> None:
 def _masked_store(text: FunctionPrinter, op: Operation) -> None:
     known_properties(op, ("alignment",))
     value, pointer, mask = op.operands
-    alignment = cast(IntegerAttr, op.properties["alignment"]).value.data
+    alignment = integer(op.properties["alignment"])
     args = [text.typed(value), f"{type_text(pointer.type)} align {alignment} {text.value(pointer)}", text.typed(mask)]
     name = f"llvm.masked.store.{mangled(value.type)}.{mangled(pointer.type)}"
     text.call(op, name, args, [type_text(operand.type) for operand in op.operands])
@@ -166,7 +178,7 @@ def _masked_store(text: FunctionPrinter, op: Operation) -> None:
 
 def _prefetch(text: FunctionPrinter, op: Operation) -> None:
     known_properties(op, ("rw", "hint", "cache"))
-    numbers = [cast(IntegerAttr, op.properties[name]).value.data for name in ("rw", "hint", "cache")]
+    numbers = [integer(op.properties[name]) for name in ("rw", "hint", "cache")]
     args = [text.typed(op.operands[0]), *(f"i32 {n}" for n in numbers)]
     text.call(op, f"llvm.prefetch.{mangled(op.operands[0].type)}", args, [type_text(op.operands[0].type), *["i32"] * 3])
 
@@ -194,7 +206,7 @@ def _with_flag(op_name: str, flag: str) -> Emitter:
 
     def emit(text: FunctionPrinter, op: Operation) -> None:
         known_properties(op, (flag,))
-        value = "true" if cast(IntegerAttr, op.properties[flag]).value.data else "false"
+        value = "true" if integer(op.properties[flag]) else "false"
         operand = op.operands[0]
         args, types = [text.typed(operand), f"i1 {value}"], [type_text(operand.type), "i1"]
         text.call(op, f"{name}.{mangled(operand.type)}", args, types)
@@ -225,7 +237,7 @@ def _insertelement(text: FunctionPrinter, op: Operation) -> None:
 
 def _shufflevector(text: FunctionPrinter, op: Operation) -> None:
     known_properties(op, ("mask",))
-    mask = [int(lane) for lane in cast(DenseArrayBase, op.properties["mask"]).get_values()]
+    mask = integers(op.properties["mask"])
     if any(mask):
         lanes = ", ".join("i32 poison" if lane < 0 else f"i32 {lane}" for lane in mask)
         spelled = f"<{len(mask)} x i32> <{lanes}>"
@@ -235,7 +247,7 @@ def _shufflevector(text: FunctionPrinter, op: Operation) -> None:
 
 
 def _indices(op: Operation) -> str:
-    return ", ".join(str(n) for n in cast(DenseArrayBase, op.properties["position"]).get_values())
+    return ", ".join(str(n) for n in integers(op.properties["position"]))
 
 
 def _extractvalue(text: FunctionPrinter, op: Operation) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
@@ -21,6 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from relay_mlir.dialects.errors import CompileError
+from relay_mlir.dialects.upstream.attributes import element_of, integer, is_integer, is_vector, numbers, width_of
 
 # Types.
 
@@ -40,7 +43,7 @@ _TYPES: dict[Attribute, str] = {}
 def _type_text(type_: Attribute) -> str:
     match type_:
         case IntegerType():
-            return f"i{type_.width.data}"
+            return f"i{width_of(type_)}"
         case Float16Type():
             return "half"
         case Float32Type():
@@ -52,7 +55,7 @@ def _type_text(type_: Attribute) -> str:
             return f"ptr addrspace({space.data})" if isinstance(space, IntAttr) and space.data else "ptr"
         case VectorType():
             if type_.get_num_dims() == 1 and not type_.get_num_scalable_dims():
-                return f"<{type_.get_shape()[0]} x {type_text(type_.element_type)}>"
+                return f"<{type_.get_shape()[0]} x {type_text(element_of(type_))}>"
         case llvm.LLVMArrayType():
             return f"[{type_.size.data} x {type_text(type_.type)}]"
         case llvm.LLVMStructType() if not type_.struct_name.data:
@@ -68,12 +71,12 @@ def mangled(type_: Attribute) -> str:
     """A type in the name of an intrinsic."""
     match type_:
         case VectorType():
-            return f"v{type_.get_shape()[0]}{mangled(type_.element_type)}"
+            return f"v{type_.get_shape()[0]}{mangled(element_of(type_))}"
         case llvm.LLVMPointerType():
             space = type_.addr_space
             return f"p{space.data if isinstance(space, IntAttr) else 0}"
         case IntegerType():
-            return f"i{type_.width.data}"
+            return f"i{width_of(type_)}"
         case Float16Type() | Float32Type() | Float64Type():
             return f"f{type_.bitwidth}"
         case _:
@@ -101,38 +104,40 @@ def round_to_f32(value: float) -> float:
 
 
 def _number(value: int | float, type_: Attribute) -> str:
-    if isinstance(type_, IntegerType):
-        return ("true" if value else "false") if type_.width.data == 1 else str(int(value))
+    if is_integer(type_):
+        return ("true" if value else "false") if width_of(type_) == 1 else str(int(value))
     return float_text(float(value), type_)
+
+
+_ZEROS = ("0", "false", "0x0000000000000000", "0xH0000")
+"""The numbers whose bits are all zero: not -0.0."""
 
 
 def constant_text(value: Attribute, type_: Attribute) -> str:
     """A constant without its type."""
     match value:
         case IntegerAttr():
-            return _number(value.value.data, type_)
+            return _number(integer(cast(Attribute, value)), type_)
         case FloatAttr():
             return _number(value.value.data, type_)
-        case DenseIntOrFPElementsAttr() if isinstance(type_, VectorType):
-            element = type_.element_type
-            values = value.get_values()
-            if all(v == 0 and str(v)[0] != "-" for v in values[:1]) and value.is_splat():
-                return "zeroinitializer"
+        case DenseIntOrFPElementsAttr() if is_vector(type_):
+            element = element_of(type_)
             each = type_text(element)
-            texts = [_number(v, element) for v in (values[:1] if value.is_splat() else values)]
-            if value.is_splat():
-                return f"splat ({each} {texts[0]})"
-            return "<" + ", ".join(f"{each} {text}" for text in texts) + ">"
+            texts = [_number(v, element) for v in numbers(cast(Attribute, value))]
+            if any(text != texts[0] for text in texts):
+                return "<" + ", ".join(f"{each} {text}" for text in texts) + ">"
+            return "zeroinitializer" if texts[0] in _ZEROS else f"splat ({each} {texts[0]})"
         case _:
             raise CompileError(f"llvm-text: constant {value} of type {type_} has no counterpart")
 
 
 def global_text(op: llvm.GlobalOp) -> str:
+    """The line of a global; its value is spelled as bytes."""
     known_properties(op, ("global_type", "sym_name", "linkage", "constant", "value", "alignment", "addr_space"))
-    if op.attributes or op.body.blocks or (op.addr_space.value.data != 0):
+    if op.attributes or op.body.blocks or (integer(op.addr_space) != 0):
         raise CompileError(f"llvm-text: llvm.mlir.global @{op.sym_name.data}: attributes or a body it does not know")
     kind = "constant" if op.constant is not None else "global"
-    align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
+    align = f", align {integer(op.alignment)}" if op.alignment is not None else ""
     linkage = op.linkage.linkage.data
     name = symbol_text(op.sym_name.data)
     if op.value is None:
@@ -152,17 +157,15 @@ def _bytes(value: Attribute) -> bytes:
         case StringAttr():
             return value.data.encode("latin-1")
         case DenseIntOrFPElementsAttr():
-            element = value.get_element_type()
-            data = value.data.data
-            if isinstance(element, IntegerType) and element.width.data == 1:
+            element, data = cast(Attribute, value.get_element_type()), value.data.data
+            if is_integer(element) and width_of(element) == 1:
                 raise CompileError("llvm-text: a global of i1 has no defined memory")
-            count = 1
-            for size in value.type.get_shape():
-                count *= size
-            return data * count if value.is_splat() and count * element.size != len(data) else data  # pyright: ignore
-        case IntegerAttr() if isinstance(value.type, IntegerType):
-            size = -(-value.type.width.data // 8)
-            return (value.value.data % 2 ** (8 * size)).to_bytes(size, "little")
+            # A splat may store its one element.
+            size = _element_bytes(element)
+            return data * prod(cast("Sequence[int]", value.get_shape())) if len(data) == size else data
+        case IntegerAttr():
+            size = _element_bytes(cast("IntegerAttr[IntegerType]", value).type)
+            return (integer(cast(Attribute, value)) % 2 ** (8 * size)).to_bytes(size, "little")
         case FloatAttr():
             code = {16: "<e", 32: "<f", 64: "<d"}[value.type.bitwidth]
             return struct.pack(code, value.value.data)
@@ -170,7 +173,14 @@ def _bytes(value: Attribute) -> bytes:
             raise CompileError(f"llvm-text: a global's value {str(value)[:80]} has no counterpart")
 
 
+def _element_bytes(element: Attribute) -> int:
+    if isinstance(element, Float16Type | Float32Type | Float64Type):
+        return element.bitwidth // 8
+    return -(-width_of(element) // 8)
+
+
 def escaped(data: bytes) -> str:
+    """Bytes in the quotes of LLVM's text."""
     return "".join(chr(b) if 32 <= b < 127 and b not in (34, 92) else f"\\{b:02X}" for b in data)
 
 
@@ -184,6 +194,7 @@ def symbol_text(name: str) -> str:
 
 
 def known_properties(op: Operation, known: Iterable[str]) -> None:
+    """Raises CompileError for a property that the line would leave out."""
     for name in op.properties:
         if name not in known:
             raise CompileError(f"llvm-text: {op.name} at {op.location}: property {name} has no counterpart")

@@ -8,11 +8,10 @@ library that are called (aligned_alloc, free, f64 functions) are declared.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, llvm, memref
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
@@ -45,7 +44,7 @@ PASSTHROUGH = ArrayAttr[Attribute](
 
 def convert_function(op: func.FuncOp, externals: dict[str, llvm.LLVMFunctionType]) -> llvm.FuncOp:
     """The llvm form of a function; adds the library functions that it calls to `externals`."""
-    type_ = cast(FunctionType, op.function_type)
+    type_ = op.function_type
     inputs = [part for input_ in type_.inputs for part in flat_types(input_)]
     target = llvm.LLVMFunctionType(inputs, result_type(type_.outputs.data))
     is_private = op.sym_visibility is not None and op.sym_visibility.data == "private"
@@ -72,7 +71,7 @@ def _argument_attributes(op: func.FuncOp) -> Attribute | None:
     if op.arg_attrs is None:
         return None
     result: list[DictionaryAttr] = []
-    for type_, attributes in zip(cast(FunctionType, op.function_type).inputs, op.arg_attrs, strict=True):
+    for type_, attributes in zip(op.function_type.inputs, op.arg_attrs, strict=True):
         parts = len(flat_types(type_))
         kept = attributes.data
         if not isinstance(type_, MemRefType):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import cast
@@ -9,14 +10,12 @@ from typing import cast
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
     BFloat16Type,
-    DenseIntOrFPElementsAttr,
     Float32Type,
     Float64Type,
     FloatAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
-    VectorType,
     f32,
     i16,
     i32,
@@ -27,6 +26,17 @@ from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.upstream import arith as arith_more
 from relay_mlir.dialects.upstream import llvm as more
+from relay_mlir.dialects.upstream.attributes import (
+    dense,
+    element_of,
+    integer,
+    is_dense,
+    is_integer,
+    is_vector,
+    numbers,
+    width_of,
+    with_element,
+)
 from relay_mlir.lowering.loops_to_llvm_core import ZERO_FLAGS, Lowering, convert_type
 
 Handler = Callable[[Lowering, Operation], None]
@@ -129,8 +139,7 @@ def _fold(low: Lowering, op: Operation, operands: Sequence[SSAValue]) -> SSAValu
 
 def _refuse_bf16(low: Lowering, op: Operation) -> None:
     for value in (*op.operands, *op.results):
-        element = value.type.element_type if isinstance(value.type, VectorType) else value.type
-        if isinstance(element, BFloat16Type):
+        if isinstance(element_of(value.type), BFloat16Type):
             raise low.fail(op, "arithmetic on bf16", "extend to f32 first; bf16 is for storage")
 
 
@@ -170,28 +179,24 @@ def _constant(low: Lowering, op: Operation) -> None:
 def constant(low: Lowering, value: Attribute, type_: Attribute) -> SSAValue:
     """A constant of the arith dialect as one of the llvm dialect."""
     target = convert_type(type_)
+    element = element_of(type_)
+    if is_dense(value) and is_vector(target):
+        if isinstance(element, BFloat16Type):
+            value = dense(target, [bf16_bits(float(each)) for each in numbers(value)])
+        elif isinstance(element, IndexType):
+            value = dense(target, [int(each) for each in numbers(value)])
+        return low.constant(value, target)
     if isinstance(value, IntegerAttr):
-        return low.constant(IntegerAttr(value.value.data, cast(IntegerType, target)), target)
+        return low.constant(IntegerAttr(integer(cast(Attribute, value)), width_of(target)), target)
     if isinstance(value, FloatAttr):
-        if isinstance(value.type, BFloat16Type):
+        if isinstance(element, BFloat16Type):
             return low.integer(bf16_bits(value.value.data), i16)
-        return low.constant(value, target)
-    if isinstance(value, DenseIntOrFPElementsAttr) and isinstance(target, VectorType):
-        if isinstance(value.get_element_type(), BFloat16Type):
-            bits = [bf16_bits(float(each)) for each in value.get_values()]
-            return low.constant(
-                DenseIntOrFPElementsAttr.from_list(cast("VectorType[IntegerType]", target), bits), target
-            )
-        if isinstance(value.get_element_type(), IndexType):
-            return low.constant(DenseIntOrFPElementsAttr(cast("VectorType[IntegerType]", target), value.data), target)
-        return low.constant(value, target)
+        return low.constant(cast(Attribute, value), target)
     raise VerifyException(f"constant {value} of type {type_} has no counterpart in LLVM")
 
 
 def bf16_bits(value: float) -> int:
     """The bits of a bf16: rounded to nearest even from f32 (a bf16 constant's value is exact already)."""
-    import struct
-
     bits = (
         struct.unpack("<I", struct.pack("<f", value))[0]
         if abs(value) != float("inf")
@@ -204,20 +209,14 @@ def bf16_bits(value: float) -> int:
 
 def splat(low: Lowering, value: int | float, like: Attribute) -> SSAValue:
     """A number as a constant of this llvm type, in every lane if it is a vector."""
-    element = like.element_type if isinstance(like, VectorType) else like
     attribute: Attribute
-    if isinstance(like, VectorType):
-        attribute = DenseIntOrFPElementsAttr.from_list(cast("VectorType[IntegerType]", like), [cast(int, value)])
-    elif isinstance(element, IntegerType):
-        attribute = IntegerAttr(cast(int, value), element)
+    if is_vector(like):
+        attribute = dense(like, [value])
+    elif is_integer(like):
+        attribute = IntegerAttr(cast(int, value), width_of(like))
     else:
-        attribute = FloatAttr(value, cast(Float32Type, element))
+        attribute = FloatAttr(value, cast(Float32Type, like))
     return low.constant(attribute, like)
-
-
-def with_element(like: Attribute, element: Attribute) -> Attribute:
-    """The type of this shape with another element type."""
-    return VectorType(element, like.shape) if isinstance(like, VectorType) else element
 
 
 class _Ints:
@@ -255,14 +254,9 @@ def _index_cast(low: Lowering, op: Operation) -> None:
     if value.type == target:
         low.set(op.results[0], value)
         return
-    source_width, target_width = _width(value.type), _width(target)
+    source_width, target_width = width_of(value.type), width_of(target)
     widen = llvm.ZExtOp if isinstance(op, arith_more.IndexCastUIOp) else llvm.SExtOp
     low.set(op.results[0], low.create(widen if source_width < target_width else llvm.TruncOp, (value,), target))
-
-
-def _width(type_: Attribute) -> int:
-    element = type_.element_type if isinstance(type_, VectorType) else type_
-    return cast(IntegerType, element).width.data
 
 
 def _bitcast(low: Lowering, op: Operation) -> None:
@@ -271,14 +265,10 @@ def _bitcast(low: Lowering, op: Operation) -> None:
     low.set(op.results[0], value if value.type == target else low.create(llvm.BitcastOp, (value,), target))
 
 
-def _element(type_: Attribute) -> Attribute:
-    return type_.element_type if isinstance(type_, VectorType) else type_
-
-
 def _extf(low: Lowering, op: Operation) -> None:
     value = low.get(op.operands[0])
     target = convert_type(op.results[0].type)
-    if isinstance(_element(op.operands[0].type), BFloat16Type):
+    if isinstance(element_of(op.operands[0].type), BFloat16Type):
         ints = _Ints(low)
         bits = ints.binary(llvm.ShlOp, ints.cast(llvm.ZExtOp, value, i32), 16)
         value = ints.cast(llvm.BitcastOp, bits, f32)
@@ -290,12 +280,12 @@ def _extf(low: Lowering, op: Operation) -> None:
 
 def _truncf(low: Lowering, op: Operation) -> None:
     value = low.get(op.operands[0])
-    if not isinstance(_element(op.results[0].type), BFloat16Type):
+    if not isinstance(element_of(op.results[0].type), BFloat16Type):
         low.set(op.results[0], low.create(llvm.FPTruncOp, (value,), convert_type(op.results[0].type)))
         return
-    if isinstance(_element(value.type), Float64Type):
+    if isinstance(element_of(value.type), Float64Type):
         value = _round_to_odd(low, value)
-    elif not isinstance(_element(value.type), Float32Type):
+    elif not isinstance(element_of(value.type), Float32Type):
         value = low.create(llvm.FPExtOp, (value,), with_element(value.type, f32))
     ints = _Ints(low)
     bits = ints.cast(llvm.BitcastOp, value, i32)
@@ -310,7 +300,7 @@ def _round_to_odd(low: Lowering, value: SSAValue) -> SSAValue:
     """f64 to f32 such that rounding once more gives what rounding once would."""
     ints = _Ints(low)
     near = ints.cast(llvm.FPTruncOp, value, f32)
-    back = ints.cast(llvm.FPExtOp, near, value.type.element_type if isinstance(value.type, VectorType) else value.type)
+    back = ints.cast(llvm.FPExtOp, near, element_of(value.type))
     flags = {"fastmathFlags": NO_FASTMATH}
     size, size_back = (low.create(llvm.FAbsOp, (v,), v.type, flags) for v in (value, back))
     bits = ints.cast(llvm.BitcastOp, near, i32)
@@ -356,7 +346,7 @@ def _addui_extended(low: Lowering, op: Operation) -> None:
 
 def _mul_extended(low: Lowering, op: Operation) -> None:
     ints = _Ints(low)
-    width = _width(low.get(op.operands[0]).type)
+    width = width_of(low.get(op.operands[0]).type)
     wide = llvm.SExtOp if isinstance(op, arith.MulSIExtendedOp) else llvm.ZExtOp
     left, right = (ints.cast(wide, low.get(operand), IntegerType(2 * width)) for operand in op.operands)
     product = ints.binary(llvm.MulOp, left, right)

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, SymbolRefAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from relay_mlir.dialects.upstream import llvm as more
+from relay_mlir.dialects.upstream.attributes import integers, numbers
 from relay_mlir.lowering.loops_to_llvm_core import Lowering, flat_types
 
 Handler = Callable[[Lowering, Operation], None]
@@ -166,10 +167,10 @@ def terminate(low: Lowering, op: Operation) -> None:
 
 
 def _cf_switch(low: Lowering, op: cf.SwitchOp) -> None:
-    values = op.case_values.get_values() if op.case_values is not None else ()
+    values = numbers(op.case_values) if op.case_values is not None else ()
     cases: dict[int, tuple[Block, Sequence[SSAValue]]] = {}
     start = 0
-    counts = op.case_operand_segments.get_values()
+    counts = integers(op.case_operand_segments)
     for value, block, count in zip(values, op.case_blocks, counts, strict=True):
         cases[int(value)] = low.blocks[block], _flat(low, op.case_operands[start : start + int(count)])
         start += int(count)

@@ -38,6 +38,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.upstream import llvm as more
+from relay_mlir.dialects.upstream.attributes import element_of, is_vector, lanes_of
 from relay_mlir.lowering.diagnostics import OpError
 
 PTR = llvm.LLVMPointerType()
@@ -536,7 +537,7 @@ def convert_type(type_: Attribute) -> Attribute:
         case IntegerType() | Float16Type() | Float32Type() | Float64Type() | llvm.LLVMPointerType():
             return type_
         case VectorType():
-            element = convert_type(type_.element_type)
+            element = convert_type(element_of(type_))
             if type_.get_num_dims() != 1 or type_.get_num_scalable_dims():
                 raise VerifyException(f"{type_}: vectors have one dimension of known size here")
             return VectorType(element, type_.shape)
@@ -587,7 +588,7 @@ def element_bytes(element: Attribute) -> int:
     converted = convert_type(element)
     if isinstance(converted, llvm.LLVMPointerType):
         return 8
-    if isinstance(converted, VectorType):
-        return element_bytes(converted.element_type) * converted.get_shape()[0]
+    if is_vector(converted):
+        return element_bytes(element_of(converted)) * lanes_of(converted)
     assert isinstance(converted, IntegerType | Float16Type | Float32Type | Float64Type)
     return -(-converted.bitwidth // 8)

@@ -5,13 +5,14 @@ expand-math comes first: of f32 functions only those that are instructions are l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import llvm, math
-from xdsl.dialects.builtin import BoolAttr, Float64Type, VectorType, i1
+from xdsl.dialects.builtin import BoolAttr, Float64Type, i1
 from xdsl.ir import Operation, SSAValue
 
 from relay_mlir.dialects.upstream import llvm as more
+from relay_mlir.dialects.upstream.attributes import element_of, is_vector, lanes_of
 from relay_mlir.lowering.loops_to_llvm_arith import fastmath
 from relay_mlir.lowering.loops_to_llvm_core import Lowering
 from relay_mlir.lowering.loops_to_llvm_memref import call_library
@@ -68,22 +69,22 @@ def _intrinsic(low: Lowering, op: Operation) -> None:
 def _library(low: Lowering, op: Operation) -> None:
     operands = [low.get(operand) for operand in op.operands]
     type_ = operands[0].type
-    element = type_.element_type if isinstance(type_, VectorType) else type_
+    element = element_of(type_)
     if not isinstance(element, Float64Type):
         raise low.fail(op, f"a function of {element}", "run expand-math before")
     name = _LIBRARY[type(op)]
-    if not isinstance(type_, VectorType):
+    if not is_vector(type_):
         low.set(op.results[0], _called(low, name, operands))
         return
     result: SSAValue = low.poison(type_)
-    for lane in range(type_.get_shape()[0]):
+    for lane in range(lanes_of(type_)):
         index = low.integer(lane)
         scalars = [low.create(more.ExtractElementOp, (operand, index), element) for operand in operands]
         result = low.create(llvm.InsertElementOp, (result, _called(low, name, scalars), index), type_)
     low.set(op.results[0], result)
 
 
-def _called(low: Lowering, name: str, operands: list[SSAValue]) -> SSAValue:
+def _called(low: Lowering, name: str, operands: Sequence[SSAValue]) -> SSAValue:
     result = call_library(low, name, operands, operands[0].type)
     assert result is not None
     return result

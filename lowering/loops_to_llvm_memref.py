@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from relay_mlir.dialects.upstream import llvm as more
+from relay_mlir.dialects.upstream.attributes import dense, numbers
 from relay_mlir.lowering.loops_to_llvm_arith import bf16_bits
 from relay_mlir.lowering.loops_to_llvm_core import (
     PTR,
@@ -389,10 +390,12 @@ def convert_global(op: memref.GlobalOp) -> llvm.GlobalOp:
 
 
 def _initial(value: Attribute) -> Attribute:
-    if isinstance(value, DenseIntOrFPElementsAttr) and isinstance(value.get_element_type(), BFloat16Type):
-        bits = [bf16_bits(float(each)) for each in value.get_values()]
-        return DenseIntOrFPElementsAttr.from_list(TensorType(i16, value.type.get_shape()), bits)
-    return value
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        return value
+    dense_value = cast("DenseIntOrFPElementsAttr[BFloat16Type]", value)
+    if not isinstance(cast(Attribute, dense_value.get_element_type()), BFloat16Type):
+        return cast(Attribute, value)
+    return dense(TensorType(i16, dense_value.get_shape()), [bf16_bits(float(each)) for each in numbers(dense_value)])
 
 
 HANDLERS: dict[type[Operation], Handler] = {

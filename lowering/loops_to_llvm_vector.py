@@ -21,16 +21,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from relay_mlir.dialects.upstream import llvm as more
 from relay_mlir.dialects.upstream import vector as vector_more
+from relay_mlir.dialects.upstream.attributes import is_integer, is_vector, lanes_of
 from relay_mlir.lowering.loops_to_llvm_arith import fastmath, splat
 from relay_mlir.lowering.loops_to_llvm_core import Lowering, convert_type, element_bytes
 from relay_mlir.lowering.loops_to_llvm_memref import load, ordinary_access, store
 
 Handler = Callable[[Lowering, Operation], None]
 NO_FLAGS = llvm.FastMathAttr(None)
-
-
-def _lanes(type_: Attribute) -> int:
-    return cast("VectorType[Attribute]", type_).get_shape()[0]
 
 
 def _contiguous(low: Lowering, op: Operation, base: SSAValue) -> int:
@@ -84,11 +81,11 @@ def broadcast(low: Lowering, value: SSAValue, target: Attribute) -> SSAValue:
     if isinstance(value.owner, llvm.ConstantOp) and isinstance(value.owner.value, FloatAttr | IntegerAttr):
         return splat(low, value.owner.value.value.data, target)
     poison = low.poison(target)
-    if not isinstance(value.type, VectorType):
+    if not is_vector(value.type):
         value = low.create(llvm.InsertElementOp, (poison, value, low.integer(0, i32)), target)
     else:
         poison = low.poison(value.type)
-    return shuffle(low, value, poison, [0] * _lanes(target))
+    return shuffle(low, value, poison, [0] * lanes_of(target))
 
 
 def shuffle(low: Lowering, left: SSAValue, right: SSAValue, mask: Sequence[int]) -> SSAValue:
@@ -102,7 +99,7 @@ def _shuffle(low: Lowering, op: Operation) -> None:
     assert isinstance(op, vector.ShuffleOp)
     left, right = low.get(op.v1), low.get(op.v2)
     mask = [int(lane) for lane in op.mask.get_values()]
-    first, second = _lanes(left.type), _lanes(right.type)
+    first, second = lanes_of(left.type), lanes_of(right.type)
     if first != second:
         # LLVM shuffles vectors of one length: the shorter one is padded.
         longer = max(first, second)
@@ -112,7 +109,7 @@ def _shuffle(low: Lowering, op: Operation) -> None:
 
 
 def _padded(low: Lowering, value: SSAValue, lanes: int) -> SSAValue:
-    mine = _lanes(value.type)
+    mine = lanes_of(value.type)
     if mine == lanes:
         return value
     return shuffle(low, value, low.poison(value.type), [*range(mine), *([-1] * (lanes - mine))])
@@ -169,14 +166,14 @@ def _reduction(low: Lowering, op: Operation) -> None:
     start = low.get(op.acc) if op.acc is not None else None
     kind = op.kind.data.value
     flags = {"fastmathFlags": fastmath(op)}
-    if kind in ("add", "mul") and not isinstance(result, IntegerType):
+    if kind in ("add", "mul") and not is_integer(result):
         # -0 is what changes no sum; 0 would turn a sum of -0s into 0.
         start = splat(low, -0.0 if kind == "add" else 1.0, result) if start is None else start
         cls = more.ReduceFAddOp if kind == "add" else more.ReduceFMulOp
         low.set(op.dest, low.create(cls, (start, value), result, flags))
         return
     cls, combine = _REDUCTIONS[kind]
-    is_float = not isinstance(result, IntegerType)
+    is_float = not is_integer(result)
     reduced = low.create(cls, (value,), result, flags if is_float else {})
     if start is not None:
         overflow: dict[str, Attribute] = {}
@@ -194,7 +191,7 @@ def _bitcast(low: Lowering, op: Operation) -> None:
 def _create_mask(low: Lowering, op: Operation) -> None:
     count = low.get(op.operands[0])
     type_ = cast("VectorType[Attribute]", op.results[0].type)
-    lanes = _lanes(type_)
+    lanes = lanes_of(type_)
     known = low.known(count)
     if known is not None:
         bits = [int(lane < known) for lane in range(lanes)]
@@ -212,7 +209,7 @@ def _create_mask(low: Lowering, op: Operation) -> None:
 
 
 def _step(low: Lowering, op: Operation) -> None:
-    lanes = _lanes(op.results[0].type)
+    lanes = lanes_of(op.results[0].type)
     numbers = VectorType(i64, [lanes])
     low.set(op.results[0], low.constant(DenseIntOrFPElementsAttr.from_list(numbers, list(range(lanes))), numbers))
 

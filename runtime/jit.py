@@ -31,7 +31,7 @@ class Target:
 
 @cache
 def host() -> Target:
-    """This machine; its features are asked for, as a virtual machine may lack some that its processor's name implies."""
+    """This machine; its features are asked for, a virtual machine may lack what its processor's name implies."""
     binding = _binding()
     return Target(binding.get_default_triple(), binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten())
 

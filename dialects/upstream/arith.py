@@ -35,6 +35,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects.upstream.attributes import element_of
+
 _INTEGERS = SignlessIntegerConstraint | VectorType.constr(SignlessIntegerConstraint)
 _FLOATS = AnyFloatConstr | VectorType.constr(AnyFloatConstr)
 _INDICES = base(IntegerType) | base(IndexType)
@@ -79,10 +81,6 @@ class IndexCastUIOp(IRDLOperation):
         super().__init__(operands=[value], result_types=[target])
 
 
-def _element(type_: Attribute) -> Attribute:
-    return type_.element_type if isinstance(type_, VectorType) else type_
-
-
 def _verify_shapes(op: Operation) -> None:
     source, result = op.operands[0].type, op.results[0].type
     shapes = [t.shape if isinstance(t, VectorType) else None for t in (source, result)]
@@ -96,21 +94,21 @@ def _verify_cast(op: Operation) -> None:
 
 def _verify_narrowing(op: Operation) -> None:
     _verify_shapes(op)
-    source, result = (cast(IntegerType, _element(v.type)) for v in (op.operands[0], op.results[0]))
+    source, result = (cast(IntegerType, element_of(v.type)) for v in (op.operands[0], op.results[0]))
     if not result.width.data < source.width.data:
         raise VerifyException("Destination bit-width must be smaller than the input bit-width")
 
 
 def _verify_widening(op: Operation) -> None:
     _verify_shapes(op)
-    source, result = (cast(IntegerType, _element(v.type)) for v in (op.operands[0], op.results[0]))
+    source, result = (cast(IntegerType, element_of(v.type)) for v in (op.operands[0], op.results[0]))
     if not result.width.data > source.width.data:
         raise VerifyException("Destination bit-width must be larger than the input bit-width")
 
 
 def _verify_index_cast(op: Operation) -> None:
     _verify_shapes(op)
-    source, result = (isinstance(_element(v.type), IndexType) for v in (op.operands[0], op.results[0]))
+    source, result = (isinstance(element_of(v.type), IndexType) for v in (op.operands[0], op.results[0]))
     if source == result:
         raise VerifyException(f"{op.name} casts between index and an integer type")
 

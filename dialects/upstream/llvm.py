@@ -16,12 +16,14 @@ from xdsl.dialects.builtin import (
     I32,
     AnyFloatConstr,
     BoolAttr,
+    DenseArrayBase,
     DenseIntElementsAttr,
     IntegerAttr,
     IntegerType,
     SignlessIntegerConstraint,
     VectorType,
     i1,
+    i32,
     i64,
 )
 from xdsl.dialects.llvm import (
@@ -51,6 +53,8 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
+
+from relay_mlir.dialects.upstream.attributes import dense, integers, numbers
 
 _INTEGERS = SignlessIntegerConstraint | VectorType.constr(SignlessIntegerConstraint)
 _FLOATS = AnyFloatConstr | VectorType.constr(AnyFloatConstr)
@@ -235,8 +239,6 @@ class SwitchOp(IRDLOperation):
         cases: dict[int, tuple[Block, Sequence[SSAValue]]],
     ) -> SwitchOp:
         """A switch to blocks with their arguments."""
-        from xdsl.dialects.builtin import DenseArrayBase, i32
-
         flat = [v for _, args in cases.values() for v in args]
         segments = DenseArrayBase.from_list(i32, [1, len(default[1]), len(flat)])
         properties: dict[str, Attribute] = {
@@ -244,9 +246,7 @@ class SwitchOp(IRDLOperation):
             "operandSegmentSizes": segments,
         }
         if cases:
-            assert isinstance(value.type, IntegerType)
-            values = VectorType(value.type, [len(cases)])
-            properties["case_values"] = DenseIntElementsAttr.from_list(values, list(cases))
+            properties["case_values"] = dense(VectorType(value.type, [len(cases)]), list(cases))
         return cls.create(
             operands=[value, *default[1], *flat],
             properties=properties,
@@ -255,13 +255,10 @@ class SwitchOp(IRDLOperation):
 
     def cases(self) -> list[tuple[int, Block, Sequence[SSAValue]]]:
         """The value, the block and the block's arguments of every case."""
-        from xdsl.dialects.builtin import DenseArrayBase
-
-        values = self.case_values.get_values() if self.case_values is not None else ()
-        assert isinstance(self.case_operand_segments, DenseArrayBase)
+        values = numbers(self.case_values) if self.case_values is not None else ()
         result: list[tuple[int, Block, Sequence[SSAValue]]] = []
         start = 0
-        for value, block, count in zip(values, self.case_blocks, self.case_operand_segments.get_values(), strict=True):
+        for value, block, count in zip(values, self.case_blocks, integers(self.case_operand_segments), strict=True):
             result.append((int(value), block, self.case_operands[start : start + int(count)]))
             start += int(count)
         return result

@@ -9,7 +9,7 @@ Importing this module teaches it to xDSL's own classes.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -64,12 +64,13 @@ def _parse_global(cls: type[GlobalOp], parser: Parser) -> GlobalOp:
     type_ = parser.parse_type()
     if not isinstance(type_, MemRefType):
         parser.raise_error("expected a memref type")
-    properties["type"] = type_
+    memref = cast("MemRefType[Attribute]", type_)
+    properties["type"] = memref
     if parser.parse_optional_punctuation("="):
         if parser.parse_optional_keyword("uninitialized"):
             properties["initial_value"] = UnitAttr()
         else:
-            tensor: TensorType[Any] = TensorType(type_.element_type, type_.shape)
+            tensor: TensorType[Any] = TensorType(memref.element_type, memref.shape)
             properties["initial_value"] = _parse_value(parser, tensor)
     attributes = parser.parse_optional_attr_dict()
     if (alignment := attributes.pop("alignment", None)) is not None:

@@ -74,7 +74,7 @@ def _parse_parallel(cls: type[ParallelOp], parser: Parser) -> ParallelOp:
     body = parser.parse_region([name.resolve(IndexType()) for name in names])
     if not isinstance(body.block.last_op, ReduceOp):
         body.block.add_op(ReduceOp())
-    op = cls(*bounds, body, inits)
+    op = cls(bounds[0], bounds[1], bounds[2], body, inits)
     op.attributes |= parser.parse_optional_attr_dict()
     return op
 
