@@ -28,7 +28,7 @@ def _check_reduction(name: str, reduction: str) -> None:
 
 
 def _scattered(result: np.ndarray, places: Sequence[np.ndarray], updates: np.ndarray, reduction: str) -> np.ndarray:
-    """Puts updates into `result`, one after another, at positions with one coordinate array a dimension."""
+    """Puts updates into `result` (contiguous) in their order, at positions with one coordinate array a dimension."""
     import numpy as np
 
     kept = np.ones(updates.shape, np.bool_)
@@ -38,13 +38,16 @@ def _scattered(result: np.ndarray, places: Sequence[np.ndarray], updates: np.nda
         kept = kept & (there >= 0) & (there < size)
         found.append(there)
     where = tuple(np.broadcast_to(there, updates.shape)[kept] for there in found)
+    flat = np.ravel_multi_index(where, result.shape) if where else np.zeros(int(kept.sum()), np.int64)
     if reduction == "update":
-        for position, value in zip(zip(*where, strict=True), updates[kept], strict=True):
-            result[position] = value
+        # numpy does not say which of several values for one element stays; it has to be the last.
+        _, from_end = np.unique(flat[::-1], return_index=True)
+        last = len(flat) - 1 - from_end
+        np.put(result, flat[last], updates[kept][last])
         return result
     ufuncs = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
     with np.errstate(all="ignore"):
-        ufuncs[reduction].at(result, where, updates[kept])
+        ufuncs[reduction].at(result.reshape(-1), flat, updates[kept])
     return result
 
 

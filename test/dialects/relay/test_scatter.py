@@ -49,6 +49,15 @@ def test_updates_out_of_range_are_dropped() -> None:
     assert_same_bits(x, np.zeros(3, np.float32))
 
 
+def test_positions_without_coordinates() -> None:
+    """Every update is the whole data: the last one stays, all of them add up."""
+    updates, nowhere = numbered(3, 2), np.zeros((0, 3), np.int64)
+    assert_same_bits(ScatterNd().evaluate([numbered(2), nowhere, updates])[0], np.array([4, 5], np.float32))
+    assert_same_bits(ScatterNd("add").evaluate([numbered(2), nowhere, updates])[0], np.array([6, 10], np.float32))
+    scalars = [numbered(), nowhere, np.array([1, 2, 3], np.float32)]
+    assert_same_bits(ScatterNd().evaluate(scalars)[0], np.array(3, np.float32))
+
+
 def test_f16_rounds_every_time() -> None:
     x, ones = np.array([2048], np.float16), np.ones(4, np.float16)
     assert ScatterElements(0, "add").evaluate([x, np.zeros(4, np.int64), ones])[0] == 2048
@@ -96,5 +105,7 @@ def test_lowered(reduction: str) -> None:
     cases += [(ScatterElements(1, reduction), [X, indices[:, :2], floats[:, :2]])]
     cases += [(ScatterNd(reduction), [X, np.array([[0, -1]]), floats])]
     cases += [(ScatterElements(0, reduction), [X, indices[:0], floats[:0]])]
+    cases += [(ScatterNd(reduction), [X[0], np.zeros((0, 2), np.int64), floats])]
+    cases += [(ScatterNd(reduction), [numbered(), np.zeros((0, 4), np.int64), floats[0]])]
     cases += [(ScatterNd(reduction), [X[:0], np.zeros((1, 2), np.int64), floats])]
     assert_lowered_as_evaluated(cases)
