@@ -2,11 +2,12 @@
 
 - `(x + a) + b` with constants a and b is `x + (a + b)`; a bias_add counts as an addition. Sums of floats are
   reassociated, which may change the last bit; not for types narrower than f32, which keep their rounding.
+- A layer normalization that is written out is `nn.layer_norm` (see layer_norm_pattern.py).
 - A convolution of data padded with zeros pads by itself.
 - A reshape of a reshape is one reshape, a transpose of a transpose one transpose.
 
-Every rule needs that nothing else reads what it removes, so no work is done twice. What is left is arithmetic on
-constants, for fold-constant.
+A rule needs that nothing else reads what it removes, so no work is done twice. What is left is arithmetic on
+constants, for fold-constant, and dead code.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from relay_mlir.dialects.relay.reshape import BatchFlatten, ExpandDims, Reshape,
 from relay_mlir.dialects.relay.transpose import Transpose
 from relay_mlir.dialects.relay.types import is_static, normalize_axis
 from relay_mlir.dialects.relay.weights import WeightStore, weights_of
+from relay_mlir.lowering.layer_norm_pattern import raise_layer_norm
 from relay_mlir.lowering.permutations import permuted
 from relay_mlir.lowering.rewriting import (
     Emitter,
@@ -75,7 +77,9 @@ class _Simplifier:
     # Additions of constants
 
     def addition(self, op: RelayOp) -> None:
-        """`(x + a) + b` to `x + (a + b)`."""
+        """The end of a layer normalization to one operator; else `(x + a) + b` to `x + (a + b)`."""
+        if op.OPERATOR is Add and raise_layer_norm(op, self.store):
+            return
         outer = self._summand(op)
         if outer is None or isinstance(op.result_tensors[0].element_type, Float16Type | BFloat16Type):
             return
