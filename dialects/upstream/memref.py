@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.memref import CastOp, CopyOp, GlobalOp, MemRef
 from xdsl.ir import Attribute, Operation
+from xdsl.irdl.operations import OptPropertyDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -136,6 +137,9 @@ def _install() -> None:
         (CopyOp, _print_copy, _parse_copy),
         (CastOp, _print_cast, _parse_cast),
     ]
+    # A global that is defined elsewhere has no value.
+    properties = GlobalOp.get_irdl_definition().properties
+    properties["initial_value"] = OptPropertyDef(properties["initial_value"].constr)
     for cls, print_, parse in table:
         cls.print, cls.parse = print_, classmethod(parse)
 
