@@ -2,7 +2,7 @@
 
 One walk in program order; intermediate results never reach the program or the store. Also forwards what an operator's
 `fold` says its results equal, fields of tuples, and the taken branch of a relay.if on a constant condition. Weights
-that the program no longer names leave the store.
+that the program no longer names leave the store; what depends on weights that the store lacks is left as it is.
 """
 
 from __future__ import annotations
@@ -138,7 +138,8 @@ class _Folder:
         """The operands if all are known."""
         if not all(operand in self.known or is_constant(operand) for operand in op.operands):
             return None
-        return [cast("np.ndarray", self._value(operand)) for operand in op.operands]
+        values = [self._value(operand) for operand in op.operands]
+        return None if any(value is None for value in values) else cast("list[np.ndarray]", values)
 
     def _evaluate(self, op: RelayOp, args: list[np.ndarray]) -> list[np.ndarray]:
         import numpy as np

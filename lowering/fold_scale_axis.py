@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import Float32Type, Float64Type, ModuleOp
@@ -124,7 +124,8 @@ class _Folder:
         type_ = op.result_tensors[0]
         if value.type != type_ or not isinstance(type_.element_type, Float32Type | Float64Type):
             return
-        scale = Scale.of(cast("np.ndarray", constant_array(factor, self.store)), type_)
+        factors = constant_array(factor, self.store)
+        scale = None if factors is None else Scale.of(factors, type_)
         if scale is None:
             return
         changes = self._backward(value, scale, op, LONGEST_PATH)

@@ -179,14 +179,11 @@ def is_constant(value: SSAValue) -> bool:
 
 
 def constant_array(value: SSAValue, store: WeightStore) -> np.ndarray | None:
-    """The value of a relay.constant or relay.weight, else None. The array is read-only.
-
-    Raises KeyError for a weight that the store lacks.
-    """
+    """The value of a relay.constant, or of a relay.weight that the store has; else None. The array is read-only."""
     if not isinstance(value, OpResult):
         return None
     if isinstance(value.op, WeightOp):
-        return store[value.op.key.data]
+        return store[value.op.key.data] if value.op.key.data in store else None
     if isinstance(value.op, ConstantOp):
         return dense_array(value.op.value)
     return None

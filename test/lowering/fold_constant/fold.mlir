@@ -60,3 +60,15 @@ relay.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 }
 // CHECK-LABEL: relay.func @main
 // CHECK-NEXT:    relay.return %x
+
+// -----
+
+// A weight that no store holds is left to be computed with.
+relay.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %w = relay.weight "missing" : tensor<4x4xf32>
+  %0 = relay.negative %w : tensor<4x4xf32>
+  relay.return %0 : tensor<4x4xf32>
+}
+// CHECK-LABEL: relay.func @main
+// CHECK-NEXT:    %[[W:.*]] = relay.weight "missing"
+// CHECK-NEXT:    relay.negative %[[W]]
