@@ -217,17 +217,7 @@ class AdaptiveMaxPool3D(AdaptiveMaxPool):
     layout: str = "NCDHW"
 
 
-ADAPTIVE_AVG_POOL: dict[int, type[AdaptiveAvgPool]] = {
-    op.RANK: op for op in (AdaptiveAvgPool1D, AdaptiveAvgPool2D, AdaptiveAvgPool3D)
-}
-ADAPTIVE_MAX_POOL: dict[int, type[AdaptiveMaxPool]] = {
-    op.RANK: op for op in (AdaptiveMaxPool1D, AdaptiveMaxPool2D, AdaptiveMaxPool3D)
-}
-"""The adaptive pools of each number of spatial dimensions."""
-
 __all__ = [
-    "ADAPTIVE_AVG_POOL",
-    "ADAPTIVE_MAX_POOL",
     "AdaptiveAvgPool",
     "AdaptiveAvgPool1D",
     "AdaptiveAvgPool2D",

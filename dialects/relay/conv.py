@@ -277,7 +277,4 @@ class Conv3D(Conv):
     kernel_layout: str = "OIDHW"
 
 
-CONV: dict[int, type[Conv]] = {op.RANK: op for op in (Conv1D, Conv2D, Conv3D)}
-"""The convolution of each number of spatial dimensions."""
-
-__all__ = ["CONV", "Conv", "Conv1D", "Conv2D", "Conv3D", "ConvBase", "grouped_convolution", "grouped_product"]
+__all__ = ["Conv", "Conv1D", "Conv2D", "Conv3D", "ConvBase", "grouped_convolution", "grouped_product"]

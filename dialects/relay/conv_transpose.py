@@ -167,9 +167,4 @@ class Conv3DTranspose(ConvTranspose):
     output_padding: tuple[int, ...] = (0, 0, 0)
 
 
-CONV_TRANSPOSE: dict[int, type[ConvTranspose]] = {
-    op.RANK: op for op in (Conv1DTranspose, Conv2DTranspose, Conv3DTranspose)
-}
-"""The transposed convolution of each number of spatial dimensions."""
-
-__all__ = ["CONV_TRANSPOSE", "Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose", "ConvTranspose"]
+__all__ = ["Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose", "ConvTranspose"]

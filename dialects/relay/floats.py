@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, ScalarBuilder, compute_element
-from relay_mlir.dialects.relay.types import Tensor, element_type, is_float, numpy_dtype, tensor
+from relay_mlir.dialects.relay.linalg_builder import ScalarBuilder, compute_element
+from relay_mlir.dialects.relay.types import Tensor, element_type, is_float, numpy_dtype
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,19 +26,6 @@ def wide_array(array: np.ndarray, element: Attribute | None = None) -> np.ndarra
     """The array in the type that bodies compute in for `element`, by default its own element type."""
     wide = compute_element(element_type(array.dtype) if element is None else element)
     return array.astype(numpy_dtype(wide), copy=False)
-
-
-def wide_tensor(build: LinalgBuilder, value: SSAValue) -> SSAValue:
-    """A lowered float tensor in the type that bodies compute in, so that intermediate tensors are not rounded."""
-    element = build.element(value)
-    wide = compute_element(element)
-    if wide == element:
-        return value
-
-    def same(s: ScalarBuilder, x: SSAValue) -> SSAValue:
-        return x
-
-    return build.elementwise([value], tensor(build.shape(value), wide), same)
 
 
 def add(s: ScalarBuilder, value: SSAValue, total: SSAValue) -> SSAValue:
@@ -61,4 +48,4 @@ def divide(s: ScalarBuilder, dividend: SSAValue, divisor: SSAValue) -> SSAValue:
     return s.div(dividend, divisor)
 
 
-__all__ = ["add", "check_float", "divide", "maximum", "subtract", "wide_array", "wide_tensor"]
+__all__ = ["add", "check_float", "divide", "maximum", "subtract", "wide_array"]

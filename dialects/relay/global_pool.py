@@ -137,17 +137,7 @@ class GlobalAvgPool3D(GlobalAvgPool):
     layout: str = "NCDHW"
 
 
-GLOBAL_MAX_POOL: dict[int, type[GlobalMaxPool]] = {
-    op.RANK: op for op in (GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D)
-}
-GLOBAL_AVG_POOL: dict[int, type[GlobalAvgPool]] = {
-    op.RANK: op for op in (GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D)
-}
-"""The global pools of each number of spatial dimensions."""
-
 __all__ = [
-    "GLOBAL_AVG_POOL",
-    "GLOBAL_MAX_POOL",
     "GlobalAvgPool",
     "GlobalAvgPool1D",
     "GlobalAvgPool2D",

@@ -325,15 +325,7 @@ class LpPool3D(LpPool):
     layout: str = "NCDHW"
 
 
-MAX_POOL: dict[int, type[MaxPool]] = {op.RANK: op for op in (MaxPool1D, MaxPool2D, MaxPool3D)}
-AVG_POOL: dict[int, type[AvgPool]] = {op.RANK: op for op in (AvgPool1D, AvgPool2D, AvgPool3D)}
-LP_POOL: dict[int, type[LpPool]] = {op.RANK: op for op in (LpPool1D, LpPool2D, LpPool3D)}
-"""The pools of each number of spatial dimensions."""
-
 __all__ = [
-    "AVG_POOL",
-    "LP_POOL",
-    "MAX_POOL",
     "AvgPool",
     "AvgPool1D",
     "AvgPool2D",

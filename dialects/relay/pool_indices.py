@@ -173,13 +173,7 @@ class MaxPool3DWithIndices(MaxPoolWithIndices):
     layout: str = "NCDHW"
 
 
-MAX_POOL_WITH_INDICES: dict[int, type[MaxPoolWithIndices]] = {
-    op.RANK: op for op in (MaxPool1DWithIndices, MaxPool2DWithIndices, MaxPool3DWithIndices)
-}
-"""The max pools with indices of each number of spatial dimensions."""
-
 __all__ = [
-    "MAX_POOL_WITH_INDICES",
     "MaxPool1DWithIndices",
     "MaxPool2DWithIndices",
     "MaxPool3DWithIndices",

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.utils.exceptions import VerifyException
 
-from relay_mlir.dialects.relay.conv import CONV, Conv, Conv1D, Conv2D, Conv3D
+from relay_mlir.dialects.relay.conv import Conv, Conv1D, Conv2D, Conv3D
 from relay_mlir.dialects.relay.types import ANY, tensor, ui8
 from test.support.mlir_oracle import AVAILABLE, lowered_module
 from test.support.onnx_oracle import onnx_op
@@ -260,7 +260,3 @@ def test_integers_of_two_types_need_a_result_type():
     types = [tensor((1, 3, 8, 8), ui8), tensor((4, 3, 3, 3), i8)]
     with pytest.raises(VerifyException, match="give the type of the result as out_dtype"):
         Conv2D().infer(types)
-
-
-def test_one_convolution_for_each_rank():
-    assert {rank: op.name for rank, op in CONV.items()} == {1: "nn.conv1d", 2: "nn.conv2d", 3: "nn.conv3d"}

@@ -7,9 +7,8 @@ import pytest
 from xdsl.dialects.builtin import f32, i32
 from xdsl.utils.exceptions import VerifyException
 
-from relay_mlir.dialects.relay.conv import CONV
+from relay_mlir.dialects.relay.conv import Conv2D
 from relay_mlir.dialects.relay.conv_transpose import (
-    CONV_TRANSPOSE,
     Conv1DTranspose,
     Conv2DTranspose,
     Conv3DTranspose,
@@ -95,7 +94,7 @@ def test_it_is_the_adjoint_of_convolution(groups: int):
     attributes = {"strides": (2, 1), "padding": (1, 0, 0, 1), "dilation": (1, 2), "groups": groups}
     x = rng.integers(-9, 9, (1, 4, 7, 7)).astype(np.int64)
     weight = rng.integers(-9, 9, (6, 4 // groups, 3, 2)).astype(np.int64)
-    (there,) = CONV[2](**attributes).evaluate([x, weight])
+    (there,) = Conv2D(**attributes).evaluate([x, weight])
     y = rng.integers(-9, 9, there.shape).astype(np.int64)
     # 6 or 7 rows give 3 with a stride of 2: output_padding picks 7.
     (back,) = Conv2DTranspose(**attributes, output_padding=(1, 0)).evaluate([y, weight])
@@ -150,9 +149,3 @@ def test_infer_with_unknown_dimensions(op: ConvTranspose, data: tuple, weight: t
 def test_rejections(op: ConvTranspose, data: tuple, weight: tuple, message: str):
     with pytest.raises(VerifyException, match=message):
         op.infer([tensor(data, f32), tensor(weight, f32)])
-
-
-def test_one_transposed_convolution_for_each_rank():
-    assert {rank: op.name for rank, op in CONV_TRANSPOSE.items()} == {
-        rank: f"nn.conv{rank}d_transpose" for rank in (1, 2, 3)
-    }
