@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
@@ -127,5 +126,7 @@ def report(severity: str, op: Operation, message: str) -> None:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the known word nearest to this one, or nothing."""
+    import difflib  # only for errors: it takes as long to import as a small file to parse
+
     close = difflib.get_close_matches(word, list(known), 1)
     return f"; did you mean '{close[0]}'?" if close else ""

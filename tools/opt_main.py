@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -64,6 +63,8 @@ def run(argv: Sequence[str], streams: Streams) -> int:
         raise
     except Exception as error:  # a mistake of the tool: one line, and the traceback for those who ask
         if "--debug" in argv:
+            import traceback
+
             streams.stderr.write(traceback.format_exc())
         message = f"relay-opt: error: internal error: {type(error).__name__}: {error} (--debug shows the traceback)"
         streams.stderr.write(message.replace("\n", " ") + "\n")

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from difflib import unified_diff
 from io import StringIO
 from pathlib import Path
 
@@ -110,6 +107,8 @@ class OptRun:
 
     def _after_pass(self, run: PassRun, module: ModuleOp) -> None:
         if self.args.print_ir_after_change and run.changed:
+            from difflib import unified_diff
+
             lines = (run.before.splitlines(keepends=True), run.after.splitlines(keepends=True))
             self.streams.stderr.write("".join(unified_diff(*lines, f"before {run.spec}", f"after {run.spec}")))
         if self.args.print_between_passes:
@@ -165,6 +164,8 @@ class OptRun:
 
     def _reproduce(self, error: PassError, source: SourceText) -> str:
         """Writes the input of the failing pass to a file by running the passes before it again."""
+        import shlex
+
         path = Path(self.args.crash_reproducer)
         ctx = self._context()
         try:
@@ -184,6 +185,8 @@ class OptRun:
 
     def _trace(self) -> None:
         if self.args.debug:
+            import traceback
+
             self.streams.stderr.write(traceback.format_exc())
 
     def _show(self, source: SourceText, messages: list[Diagnostic]) -> None:

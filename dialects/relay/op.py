@@ -23,7 +23,6 @@ In the IR it is `relay.nn.leaky_relu %x {alpha = 0.1} : tensor<4xf32>`; attribut
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 import types as python_types
 import typing
@@ -407,6 +406,8 @@ def _parse_entry(
         return
     hints = _attribute_types(cls.OPERATOR)
     if key not in hints:
+        import difflib
+
         close = difflib.get_close_matches(key, hints, 1)
         hint = f"; did you mean '{close[0]}'?" if close else f"; it has {', '.join(hints) or 'none'}"
         parser.raise_error(f"{cls.name} has no attribute '{key}'{hint}", start, start + len(key))
@@ -431,9 +432,7 @@ def _parse_value(parser: Parser, hint: Any) -> Any:
         return parser.parse_str_literal()
     if typing.get_origin(hint) is tuple:
         item = typing.get_args(hint)[0]
-        return tuple(
-            parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_value(parser, item))
-        )
+        return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_value(parser, item)))
     return parser.parse_type()
 
 
