@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     ModuleOp,
     NameLoc,
+    SymbolRefAttr,
     UnknownLoc,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -79,7 +80,7 @@ def _give(location: LocationAttr, ops: Operation | Sequence[Operation]) -> None:
 
 
 def complete(module: ModuleOp) -> None:
-    """Gives every operation without a location that of the first operation that uses it, else of its parent."""
+    """Gives every operation without a location that of the first one that uses or names it, else of its parent."""
     missing = [op for op in module.walk() if isinstance(op.location, UnknownLoc) and op is not module]
     for op in reversed(missing):  # users come after their operands: chains are resolved from their end
         uses = (use.operation.location for result in op.results for use in result.uses)
@@ -89,6 +90,20 @@ def complete(module: ModuleOp) -> None:
             found = parent.location
         if found is not None:
             op.location = found
+    symbols = {op.get_attr_or_prop("sym_name"): op for op in missing if isinstance(op.location, UnknownLoc)}
+    symbols.pop(None, None)
+    if symbols:
+        _complete_symbols(module, symbols)
+
+
+def _complete_symbols(module: ModuleOp, symbols: dict[Attribute | None, Operation]) -> None:
+    """Gives each symbol (a global, a declaration) the location of the first operation that refers to it."""
+    for op in module.walk():
+        for attribute in (*op.properties.values(), *op.attributes.values()):
+            if isinstance(attribute, SymbolRefAttr):
+                symbol = symbols.pop(attribute.root_reference, None)
+                if symbol is not None:
+                    symbol.location = op.location
 
 
 _insert = PatternRewriter.insert

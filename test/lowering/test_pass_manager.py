@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp, NameLoc, i32
+from xdsl.dialects.builtin import ModuleOp, NameLoc, UnknownLoc, i32
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
@@ -16,8 +16,9 @@ from relay_mlir.lowering.diagnostics import OpError, op_of
 from relay_mlir.lowering.dominance import immediate_dominators, verify_dominance
 from relay_mlir.lowering.ir_text import parse_text
 from relay_mlir.lowering.locations import describe_origin
-from relay_mlir.lowering.pass_manager import PassError, run_passes, up_to
+from relay_mlir.lowering.pass_manager import PassError, PassRun, run_passes, up_to
 from relay_mlir.lowering.pass_spec import PipelineError, parse_passes
+from relay_mlir.lowering.pipeline import PIPELINES
 from relay_mlir.tools.driver import make_context
 
 TEXT = """func.func @f(%x: i32) -> i32 {
@@ -167,3 +168,30 @@ def test_immediate_dominators():
     entry, head, left, right, end, _ = blocks
     found = immediate_dominators(blocks[0].parent) if blocks[0].parent else {}
     assert found == {entry: entry, head: entry, left: head, right: head, end: head}
+
+
+NETWORK = """relay.func @main(%x: tensor<1x3x8x8xf32>) -> tensor<1x4x6x6xf32> {
+  %w = relay.constant dense<0.5> : tensor<4x3x3x3xf32> loc("/conv/weight")
+  %0 = relay.nn.conv2d %x, %w : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32> loc("/conv/Conv")
+  %1 = relay.nn.relu %0 : tensor<1x4x6x6xf32> loc("/conv/Relu")
+  relay.return %1 : tensor<1x4x6x6xf32> loc("/output")
+}
+"""
+
+
+def test_every_operation_has_a_location_after_every_pass():
+    ctx = make_context()
+    module = parse_text(ctx, NETWORK)
+    lost: list[str] = []
+
+    def check(run: PassRun, module: ModuleOp) -> None:
+        ops = [op for op in module.walk() if op is not module]
+        assert ops
+        lost.extend(f"{run.name}: {op.name}" for op in ops if isinstance(op.location, UnknownLoc))
+
+    runs = run_passes(ctx, module, parse_passes("cpu"), on_pass=check)
+    assert len(runs) == len(PIPELINES["cpu"])
+    assert not lost
+    stores = [op for op in module.walk() if op.name == "llvm.store"]
+    assert stores
+    assert {describe_origin(op) for op in stores} & {'"/conv/Conv"', '"/conv/Relu"', '"/conv/Conv", "/conv/Relu"'}
