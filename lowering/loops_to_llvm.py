@@ -26,7 +26,9 @@ from relay_mlir.lowering import (
 )
 from relay_mlir.lowering.diagnostics import OpError
 from relay_mlir.lowering.loops_to_llvm_control import result_type, terminate
-from relay_mlir.lowering.loops_to_llvm_core import Lowering, Scope, flat_types
+from relay_mlir.lowering.loops_to_llvm_core import Lowering
+from relay_mlir.lowering.loops_to_llvm_emit import Scope
+from relay_mlir.lowering.loops_to_llvm_types import flat_types
 
 HANDLERS = {
     **loops_to_llvm_arith.HANDLERS,

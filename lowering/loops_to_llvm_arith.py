@@ -37,7 +37,8 @@ from relay_mlir.dialects.upstream.attributes import (
     width_of,
     with_element,
 )
-from relay_mlir.lowering.loops_to_llvm_core import ZERO_FLAGS, Lowering, convert_type
+from relay_mlir.lowering.loops_to_llvm_core import Lowering
+from relay_mlir.lowering.loops_to_llvm_types import ZERO_FLAGS, convert_type
 
 Handler = Callable[[Lowering, Operation], None]
 NO_FASTMATH = llvm.FastMathAttr(None)

@@ -11,7 +11,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from relay_mlir.dialects.upstream import llvm as more
 from relay_mlir.dialects.upstream.attributes import integers, numbers
-from relay_mlir.lowering.loops_to_llvm_core import Lowering, flat_types
+from relay_mlir.lowering.loops_to_llvm_core import Lowering
+from relay_mlir.lowering.loops_to_llvm_types import flat_types
 
 Handler = Callable[[Lowering, Operation], None]
 

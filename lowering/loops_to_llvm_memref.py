@@ -26,15 +26,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from relay_mlir.dialects.upstream import llvm as more
 from relay_mlir.dialects.upstream.attributes import dense, numbers
 from relay_mlir.lowering.loops_to_llvm_arith import bf16_bits
-from relay_mlir.lowering.loops_to_llvm_core import (
-    PTR,
-    Linear,
-    Lowering,
-    MemRef,
-    check_memref,
-    convert_type,
-    element_bytes,
-)
+from relay_mlir.lowering.loops_to_llvm_core import Lowering
+from relay_mlir.lowering.loops_to_llvm_types import PTR, Linear, MemRef, check_memref, convert_type, element_bytes
 
 Handler = Callable[[Lowering, Operation], None]
 ALLOCATION_ALIGNMENT = 64
@@ -121,7 +114,7 @@ def _alloc(low: Lowering, op: Operation) -> None:
         padded = low.create(llvm.AndOp, (more_, low.integer(-alignment)), i64)
     ptr = call_library(low, "aligned_alloc", [low.integer(alignment), padded], PTR)
     assert ptr is not None
-    low.values[op.results[0]] = MemRef(ptr, low.level, new.element, new.shape, new.strides)
+    low.memrefs[op.results[0]] = MemRef(ptr, low.level, new.element, new.shape, new.strides)
 
 
 def _dealloc(low: Lowering, op: Operation) -> None:
@@ -152,7 +145,7 @@ def _alloca(low: Lowering, op: Operation) -> None:
     else:
         low.emit(slot)
     level = 0 if isinstance(count, int) else low.level
-    low.values[op.results[0]] = MemRef(slot.results[0], level, new.element, new.shape, new.strides)
+    low.memrefs[op.results[0]] = MemRef(slot.results[0], level, new.element, new.shape, new.strides)
 
 
 # Views.
@@ -181,7 +174,7 @@ def _subview(low: Lowering, op: Operation) -> None:
         offset = offset.plus(low.scaled(index, stride))
     strides = [low.product(a, b) for a, b in zip(source.strides, steps, strict=True)]
     kept = _kept_dims(low, op, sizes, type_)
-    low.values[op.result] = MemRef(
+    low.memrefs[op.result] = MemRef(
         source.ptr, source.level, source.element, tuple(sizes[i] for i in kept), tuple(strides[i] for i in kept), offset
     )
 
@@ -228,7 +221,7 @@ def _view(low: Lowering, op: Operation) -> None:
     ptr = low.materialize(bytes_)
     # The pointer stands in front of the loops that do not change the shift, but its constant part stands here.
     level = low.level if bytes_.offset.constant or bytes_.offset.terms else level
-    low.values[op.results[0]] = MemRef(ptr, level, type_.element_type, shape, low.row_major(shape))
+    low.memrefs[op.results[0]] = MemRef(ptr, level, type_.element_type, shape, low.row_major(shape))
 
 
 def _reinterpret_cast(low: Lowering, op: Operation) -> None:
@@ -242,7 +235,9 @@ def _reinterpret_cast(low: Lowering, op: Operation) -> None:
     if own is None or own == DYNAMIC_INDEX:
         raise low.fail(op, f"the offset of {op.source.type} is not known", "use memref.subview")
     offset = offset.plus(Linear(constant=-own))
-    low.values[op.result] = MemRef(source.ptr, source.level, source.element, shape, strides, source.offset.plus(offset))
+    low.memrefs[op.result] = MemRef(
+        source.ptr, source.level, source.element, shape, strides, source.offset.plus(offset)
+    )
 
 
 def _collapse_shape(low: Lowering, op: Operation) -> None:
@@ -258,7 +253,7 @@ def _collapse_shape(low: Lowering, op: Operation) -> None:
         inner = next((i for i in reversed(group) if source.shape[i] != 1), group[-1])
         shape.append(size)
         strides.append(source.strides[inner])
-    low.values[op.result] = MemRef(
+    low.memrefs[op.result] = MemRef(
         source.ptr, source.level, source.element, tuple(shape), tuple(strides), source.offset
     )
 
@@ -273,7 +268,7 @@ def _expand_shape(low: Lowering, op: Operation) -> None:
         for i in reversed(group):
             strides[i] = step
             step = low.product(step, shape[i])
-    low.values[op.result] = MemRef(source.ptr, source.level, source.element, shape, tuple(strides), source.offset)
+    low.memrefs[op.result] = MemRef(source.ptr, source.level, source.element, shape, tuple(strides), source.offset)
 
 
 def _groups(reassociation: Attribute) -> list[list[int]]:
@@ -290,7 +285,7 @@ def _cast(low: Lowering, op: Operation) -> None:
         mine if static == DYNAMIC_INDEX else static
         for mine, static in zip(source.shape, type_.get_shape(), strict=True)
     )
-    low.values[op.results[0]] = MemRef(source.ptr, source.level, source.element, shape, source.strides, source.offset)
+    low.memrefs[op.results[0]] = MemRef(source.ptr, source.level, source.element, shape, source.strides, source.offset)
 
 
 def _dim(low: Lowering, op: Operation) -> None:
@@ -303,7 +298,7 @@ def _dim(low: Lowering, op: Operation) -> None:
 
 def _assume_alignment(low: Lowering, op: Operation) -> None:
     # Vector accesses carry their elements' alignment, which is as fast on aligned addresses.
-    low.values[op.results[0]] = low.values[op.operands[0]]
+    low.memrefs[op.results[0]] = low.memrefs[op.operands[0]]
 
 
 # Copies.
@@ -365,7 +360,7 @@ def _get_global(low: Lowering, op: Operation) -> None:
     address = llvm.AddressOfOp.create(result_types=(PTR,), properties={"global_name": op.properties["name"]})
     low.emit_in_entry(address)
     shape = type_.get_shape()
-    low.values[op.results[0]] = MemRef(address.results[0], 0, type_.element_type, shape, low.row_major(shape))
+    low.memrefs[op.results[0]] = MemRef(address.results[0], 0, type_.element_type, shape, low.row_major(shape))
 
 
 def convert_global(op: memref.GlobalOp) -> llvm.GlobalOp:

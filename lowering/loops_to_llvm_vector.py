@@ -23,8 +23,9 @@ from relay_mlir.dialects.upstream import llvm as more
 from relay_mlir.dialects.upstream import vector as vector_more
 from relay_mlir.dialects.upstream.attributes import is_integer, is_vector, lanes_of
 from relay_mlir.lowering.loops_to_llvm_arith import fastmath, splat
-from relay_mlir.lowering.loops_to_llvm_core import Lowering, convert_type, element_bytes
+from relay_mlir.lowering.loops_to_llvm_core import Lowering
 from relay_mlir.lowering.loops_to_llvm_memref import load, ordinary_access, store
+from relay_mlir.lowering.loops_to_llvm_types import convert_type, element_bytes
 
 Handler = Callable[[Lowering, Operation], None]
 NO_FLAGS = llvm.FastMathAttr(None)
