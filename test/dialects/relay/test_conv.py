@@ -120,20 +120,30 @@ INTEGERS = [
 ]
 
 
-@pytest.mark.parametrize(("left", "right", "out"), INTEGERS)
-@pytest.mark.parametrize("groups", [1, 2])
-def test_integers_wrap_in_the_result_type(left: str, right: str, out: object, groups: int):
+def integer_case(left: str, right: str, out: object, groups: int) -> tuple[Conv, list[np.ndarray]]:
     op = Conv2D(groups=groups, padding=(1, 0, 0, 1), out_dtype=out)
     (data,), (weight,) = arrays(2, (1, 4, 4, 3), dtype=left), arrays(3, (2, 4 // groups, 2, 2), dtype=right)
     data.flat[0] = weight.flat[0] = 255 if left[0] == "u" and right[0] == "u" else 127
-    (got,) = op.evaluate([data, weight])
+    return op, [data, weight]
+
+
+@pytest.mark.parametrize(("left", "right", "out"), INTEGERS)
+@pytest.mark.parametrize("groups", [1, 2])
+def test_integers_wrap_in_the_result_type(left: str, right: str, out: object, groups: int):
+    op, args = integer_case(left, right, out, groups)
+    (got,) = op.evaluate(args)
     assert got.dtype == (np.int32 if out else np.dtype(left))
-    want = by_sums(op, data, weight)
+    want = by_sums(op, *args)
     bits = got.dtype.itemsize * 8
     wrapped = [(int(v) + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1)) for v in want.reshape(-1)]
     np.testing.assert_array_equal(got.reshape(-1), wrapped)
-    if AVAILABLE:
-        np.testing.assert_array_equal(run_lowered_together([(op, [data, weight])])[0][0], got)
+
+
+@needs_mlir
+def test_lower_form_of_integers():
+    cases = [integer_case(*types, groups) for types in INTEGERS for groups in (1, 2)]
+    for (op, args), (got,) in zip(cases, run_lowered_together(cases), strict=True):
+        np.testing.assert_array_equal(got, op.evaluate(args)[0])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
