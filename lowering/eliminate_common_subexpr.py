@@ -16,7 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
-from xdsl.traits import Pure
+from xdsl.traits import is_side_effect_free
 
 from relay_mlir.lowering.rewriting import attributes_key, functions, replace_op
 
@@ -39,7 +39,7 @@ def _merge_equal(block: Block, seen: Seen) -> None:
     for op in list(block.ops):
         for region in op.regions:
             _merge_equal(region.block, ChainMap({}, seen))
-        if op.regions or not op.has_trait(Pure):
+        if op.regions or not is_side_effect_free(op):
             continue
         earlier = seen.setdefault(_key(op), op)
         if earlier is not op:

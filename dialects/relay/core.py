@@ -38,9 +38,11 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
+    EffectInstance,
     HasParent,
     IsolatedFromAbove,
     IsTerminator,
+    MemoryEffect,
     Pure,
     RecursiveMemoryEffect,
     SingleBlockImplicitTerminator,
@@ -50,6 +52,9 @@ from xdsl.traits import (
     ensure_terminator,
 )
 from xdsl.utils.exceptions import VerifyException
+
+from relay_mlir.dialects.relay.language import instantiate
+from relay_mlir.dialects.relay.language_types import IncompleteType, is_complete
 
 
 @irdl_op_definition
@@ -94,6 +99,13 @@ class FuncOp(IRDLOperation):
         return "primitive" in self.attributes
 
     @property
+    def type_parameters(self) -> tuple[str, ...]:
+        """The type variables of a polymorphic function: its attribute `type_params`."""
+        found = self.attributes.get("type_params")
+        names = cast(ArrayAttr[StringAttr], found).data if isinstance(found, ArrayAttr) else ()
+        return tuple(name.data for name in names)
+
+    @property
     def block(self) -> Block:
         """The only block of the body."""
         return self.body.block
@@ -116,12 +128,16 @@ class FuncOp(IRDLOperation):
         found = self.attributes.get(which)
         if isinstance(found, ArrayAttr):
             return [cast(StringAttr, name).data for name in cast(ArrayAttr[Attribute], found)]
-        letter, types = ("x", self.function_type.inputs) if which == "input_names" else ("y", self.function_type.outputs)
+        letter, types = (
+            ("x", self.function_type.inputs) if which == "input_names" else ("y", self.function_type.outputs)
+        )
         return [f"{letter}{position}" for position in range(len(types))]
 
     def verify_(self) -> None:
         if len(self.body.blocks) != 1:
-            raise VerifyException(f"function @{self.sym_name.data} must have one block, but has {len(self.body.blocks)}")
+            raise VerifyException(
+                f"function @{self.sym_name.data} must have one block, but has {len(self.body.blocks)}"
+            )
         if tuple(arg.type for arg in self.args) != self.function_type.inputs.data:
             raise VerifyException(f"the arguments of @{self.sym_name.data} do not have the types of its signature")
         if not isinstance(self.block.last_op, ReturnOp):
@@ -172,11 +188,39 @@ class ReturnOp(IRDLOperation):
     def verify_(self) -> None:
         func = cast(FuncOp, self.parent_op())
         found, expected = tuple(v.type for v in self.operands), func.function_type.outputs.data
-        if found != expected:
+        if found != expected and all(map(is_complete, (*found, *expected))):
             raise VerifyException(
                 f"returns ({', '.join(map(str, found))}), but @{func.sym_name.data} declares "
                 f"({', '.join(map(str, expected))})"
             )
+
+
+def _may_have_effects(function: Operation, seen: set[Operation]) -> bool:
+    """Whether running a function may do more than compute its result: write to a cell, call what is not known, fail."""
+    seen.add(function)
+    for op in function.walk():
+        if op.name in ("relay.ref_create", "relay.ref_read", "relay.ref_write", "relay.apply"):
+            return True
+        if op.name == "relay.match" and "partial" in op.properties:
+            return True
+        if isinstance(op, CallOp):
+            callee = SymbolTable.lookup_symbol(op, op.callee)
+            if callee in seen:
+                return True  # recursion need not end
+            if callee is None or _may_have_effects(callee, seen | {function}):
+                return True
+    return False
+
+
+class _CalleeEffects(MemoryEffect):
+    """A call has the effects of the function it calls."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance] | None:
+        callee = SymbolTable.lookup_symbol(op, cast(CallOp, op).callee)
+        if isinstance(callee, FuncOp) and (callee.primitive or not _may_have_effects(callee, set())):
+            return set()
+        return None
 
 
 class _CalleeExists(SymbolUserOpInterface):
@@ -188,7 +232,7 @@ class _CalleeExists(SymbolUserOpInterface):
         if not isinstance(callee, FuncOp):
             raise VerifyException(f"{call.callee} is not a relay.func of this module")
         found = FunctionType.from_lists([v.type for v in op.operands], [v.type for v in op.results])
-        if found != callee.function_type:
+        if found != callee.function_type and not instantiate(callee.function_type, found, callee.type_parameters, {}):
             raise VerifyException(f"call has type {found}, but {call.callee} has type {callee.function_type}")
 
 
@@ -200,7 +244,7 @@ class CallOp(IRDLOperation):
     arguments = var_operand_def()
     callee = prop_def(FlatSymbolRefAttrConstr)
     outputs = var_result_def()
-    traits = traits_def(_CalleeExists(), Pure())
+    traits = traits_def(_CalleeExists(), _CalleeEffects())
     assembly_format = "$callee `(` $arguments `)` attr-dict `:` functional-type($arguments, $outputs)"
 
     def __init__(self, callee: str, arguments: Sequence[SSAValue], result_types: Sequence[Attribute]):
@@ -295,7 +339,7 @@ class IfOp(IRDLOperation):
     """`%y = relay.if %c : tensor<i1> -> (tensor<2xf32>) { ... } else { ... }`: evaluates one of two branches."""
 
     name = "relay.if"
-    condition = operand_def(TensorType)
+    condition = operand_def()
     outputs = var_result_def()
     then_region = region_def("single_block")
     else_region = region_def("single_block")
@@ -307,12 +351,12 @@ class IfOp(IRDLOperation):
         super().__init__(operands=[condition], result_types=[result_types], regions=[then_region, else_region])
 
     def verify_(self) -> None:
-        if self.condition.type != TensorType(i1, []):
+        if self.condition.type not in (TensorType(i1, []), IncompleteType()):
             raise VerifyException(f"the condition must be tensor<i1>, but is {self.condition.type}")
         expected = tuple(result.type for result in self.results)
         for which, region in (("then", self.then_region), ("else", self.else_region)):
             found = tuple(value.type for value in cast(YieldOp, region.block.last_op).operands)
-            if found != expected:
+            if found != expected and all(map(is_complete, (*found, *expected))):
                 raise VerifyException(
                     f"the {which} branch yields ({', '.join(map(str, found))}), but the results are "
                     f"({', '.join(map(str, expected))})"

@@ -50,6 +50,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects.relay.language_types import IncompleteType, is_complete
 from relay_mlir.dialects.relay.types import Tensor, compatible
 
 if TYPE_CHECKING:
@@ -239,8 +240,9 @@ class RelayOp(IRDLOperation):
 
     OPERATOR: ClassVar[type[Operator]]
 
-    arguments = var_operand_def(TensorType)
-    outputs = var_result_def(TensorType)
+    # Tensors, but holes and type variables too until type inference has run.
+    arguments = var_operand_def()
+    outputs = var_result_def()
 
     traits = traits_def(Pure())
 
@@ -273,9 +275,14 @@ class RelayOp(IRDLOperation):
         return cast(list[Tensor], [result.type for result in self.results])
 
     def verify_(self) -> None:
+        if any(not isinstance(value.type, TensorType) and not is_complete(value.type) for value in self.operands):
+            return  # type inference will tell
         inferred = self.operator.infer(checked_types(self.OPERATOR, [operand.type for operand in self.operands]))
         found = [result.type for result in self.results]
-        if len(inferred) != len(found) or not all(map(compatible, inferred, found)):
+        agree = len(inferred) == len(found) and all(
+            compatible(a, b) or isinstance(b, IncompleteType) for a, b in zip(inferred, found, strict=True)
+        )
+        if not agree:
             raise VerifyException(
                 f"result is {', '.join(map(str, found))}, but the operands give {', '.join(map(str, inferred))}"
             )
