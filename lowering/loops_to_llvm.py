@@ -27,7 +27,6 @@ from relay_mlir.lowering import (
 from relay_mlir.lowering.diagnostics import OpError
 from relay_mlir.lowering.loops_to_llvm_control import result_type, terminate
 from relay_mlir.lowering.loops_to_llvm_core import Lowering
-from relay_mlir.lowering.loops_to_llvm_emit import Scope
 from relay_mlir.lowering.loops_to_llvm_types import flat_types
 
 HANDLERS = {
@@ -89,8 +88,8 @@ def _convert_body(low: Lowering, op: func.FuncOp) -> None:
     for block in op.body.blocks:
         written = low.blocks[block]
         # Blocks that branches connect share no scope: each computes its own addresses.
-        low.scopes = [Scope(written, is_loop=False)]
-        low.region.add_block(written)
+        low.scopes = []
+        low.enter(written, is_loop=False)
         parts = iter(written.args)
         low.location = op.location
         for arg in block.args:

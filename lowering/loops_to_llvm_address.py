@@ -79,10 +79,32 @@ class Addresses(Emitter):
             return index.times(stride)
         if (known := self.known(stride)) is not None:
             return index.times(known)
-        if not index.terms and index.constant in (0, 1):
-            return index.times(0) if index.constant == 0 else self.leaf(stride, self.level)
-        product = self.create(llvm.MulOp, (self.sum(index), stride), i64, {"overflowFlags": ZERO_FLAGS})
-        return self.leaf(product, self.level)
+        level = self._written_level(stride)
+        result = Linear(terms=(Term(stride, index.constant, level),) if index.constant else ())
+        for term in index.terms:
+            inner = max(level, term.level)
+            product = self._product(term.value, stride, inner)
+            result = result.plus(Linear(terms=(Term(product, term.factor, inner),)))
+        return result
+
+    def _written_level(self, value: SSAValue) -> int:
+        """The scope in which a written value is defined."""
+        block = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        # Constants have no place before the function is finished.
+        return 0 if block is None else self.scope_of[block]
+
+    def _product(self, value: SSAValue, stride: SSAValue, level: int) -> SSAValue:
+        """The product of two values, in front of the loops that do not change it; shared."""
+        scope = self._hoisted(level)
+        key = (value, stride)
+        found = scope.pointers.get(key)
+        if found is None:
+            op = llvm.MulOp.create(
+                operands=(value, stride), result_types=(i64,), properties={"overflowFlags": ZERO_FLAGS}
+            )
+            self._place(scope, op)
+            found = scope.pointers[key] = op.results[0]
+        return found
 
     def sum(self, index: Linear) -> SSAValue:
         """The value of an index or an offset."""

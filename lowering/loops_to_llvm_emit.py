@@ -31,6 +31,8 @@ class Emitter:
     def __init__(self, region: Region):
         self.region = region
         self.scopes: list[Scope] = []
+        self.scope_of: dict[Block, int] = {}
+        """The scope of each written block."""
         self.location: LocationAttr = UnknownLoc()
         self._constants: dict[tuple[Attribute | None, Attribute], Operation] = {}
         self._known: dict[SSAValue, int] = {}
@@ -129,6 +131,7 @@ class Emitter:
         """Goes on in a block that is a scope of its own."""
         self.region.add_block(block)
         self.scopes.append(Scope(block, is_loop))
+        self.scope_of[block] = self.level
 
     def leave(self) -> None:
         self.scopes.pop()
@@ -137,6 +140,7 @@ class Emitter:
         """Goes on in another block of the same scope."""
         self.region.add_block(block)
         self.scopes[-1].block = block
+        self.scope_of[block] = self.level
 
     def branch(self, block: Block, args: Sequence[SSAValue] = ()) -> None:
         self.emit(llvm.BrOp.create(operands=args, successors=[block]))

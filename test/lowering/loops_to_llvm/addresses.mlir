@@ -63,3 +63,24 @@ func.func @subview(%whole: memref<8x8xf32>, %row: index, %column: index) -> f32 
   %v = memref.load %s[%c2, %column] : memref<4x4xf32, strided<[8, 1], offset: ?>>
   return %v : f32
 }
+
+// A stride that is known at run time only: the product with a counter stands in front of the inner loop.
+// CHECK-LABEL: llvm.func @dynamic
+// CHECK:      ^{{.*}}(%r: i64):
+// CHECK-NEXT: %[[ROW:.*]] = llvm.mul %r, %{{.*}} : i64
+// CHECK-NEXT: %[[PTR:.*]] = llvm.getelementptr %{{.*}}[%[[ROW]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+// CHECK-NEXT: llvm.br ^[[BODY:.*]](%{{.*}} : i64)
+// CHECK-NEXT: ^[[BODY]](%c: i64):
+// CHECK-NEXT: llvm.getelementptr %[[PTR]][%c] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+func.func @dynamic(%strided: memref<8x8xf32, strided<[?, 1]>>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %r = %c0 to %c8 step %c1 {
+    scf.for %c = %c0 to %c8 step %c1 {
+      %w = memref.load %strided[%r, %c] : memref<8x8xf32, strided<[?, 1]>>
+      memref.store %w, %strided[%r, %c] : memref<8x8xf32, strided<[?, 1]>>
+    }
+  }
+  return
+}

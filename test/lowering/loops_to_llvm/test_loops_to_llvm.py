@@ -319,6 +319,37 @@ def test_views():
 
 
 @needs_stock_mlir
+def test_strides_known_at_run_time():
+    """A transposed view of a view, passed on with its sizes, strides and offset open."""
+    text = """
+    func.func private @add(%x: memref<?x?xf32, strided<[?, ?], offset: ?>>, %y: memref<?x?xf32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %m = memref.dim %x, %c0 : memref<?x?xf32, strided<[?, ?], offset: ?>>
+      %n = memref.dim %x, %c1 : memref<?x?xf32, strided<[?, ?], offset: ?>>
+      scf.for %i = %c0 to %m step %c1 {
+        scf.for %j = %c0 to %n step %c1 {
+          %v = memref.load %x[%i, %j] : memref<?x?xf32, strided<[?, ?], offset: ?>>
+          %w = memref.load %y[%i, %j] : memref<?x?xf32>
+          %s = arith.addf %v, %w : f32
+          memref.store %s, %y[%i, %j] : memref<?x?xf32>
+        }
+      }
+      return
+    }
+    func.func @f(%x: memref<6x8xf32>, %y: memref<3x5xf32>, %step: memref<1xindex>) attributes {llvm.emit_c_interface} {
+      %c0 = arith.constant 0 : index
+      %s = memref.load %step[%c0] : memref<1xindex>
+      %v = memref.subview %x[%s, 1] [3, 5] [1, %s] : memref<6x8xf32> to memref<3x5xf32, strided<[8, ?], offset: ?>>
+      %xd = memref.cast %v : memref<3x5xf32, strided<[8, ?], offset: ?>> to memref<?x?xf32, strided<[?, ?], offset: ?>>
+      %yd = memref.cast %y : memref<3x5xf32> to memref<?x?xf32>
+      func.call @add(%xd, %yd) : (memref<?x?xf32, strided<[?, ?], offset: ?>>, memref<?x?xf32>) -> ()
+      return
+    }"""
+    agree(text, [floats(6, 8), floats(3, 5), np.array([1], np.int64)])
+
+
+@needs_stock_mlir
 def test_allocation_globals_calls_and_sizes():
     text = """
     memref.global "private" constant @table : memref<2x3xf32> = dense<[[1.5, -0.0, 3.0], [4.0, 5.0, -6.25]]>
