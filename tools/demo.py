@@ -66,7 +66,8 @@ def main(args: Sequence[str] | None = None) -> int:
 def _demo(picture: Path, folder: Path) -> int:
     stdout: object = sys.stdout
     if isinstance(stdout, TextIOWrapper):
-        cast(TextIOWrapper, stdout).reconfigure(errors="replace")  # the model knows 6,623 characters, a terminal maybe fewer
+        # The model knows 6,623 characters, the terminal may know fewer.
+        cast(TextIOWrapper, stdout).reconfigure(errors="replace")
     pixels = read_picture(picture)
     model = fetch_model()
     print(f"picture   {_short(picture)}, for the model 1x3x{HEIGHT}x{pixels.shape[3]}:\n")
