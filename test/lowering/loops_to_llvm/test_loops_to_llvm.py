@@ -290,7 +290,8 @@ def test_views():
             : memref<6x8x4xf32> to memref<2x3x4xf32, strided<[64, 8, 1], offset: ?>>
         %t = memref.subview %y[%j, %i, 0] [2, 3, 4] [1, 1, 1]
             : memref<6x8x4xf32> to memref<2x3x4xf32, strided<[32, 4, 1], offset: ?>>
-        memref.copy %s, %t : memref<2x3x4xf32, strided<[64, 8, 1], offset: ?>> to memref<2x3x4xf32, strided<[32, 4, 1], offset: ?>>
+        memref.copy %s, %t
+            : memref<2x3x4xf32, strided<[64, 8, 1], offset: ?>> to memref<2x3x4xf32, strided<[32, 4, 1], offset: ?>>
         %row = memref.subview %x[%i, %i, 0] [1, 1, 4] [1, 1, 1]
             : memref<6x8x4xf32> to memref<4xf32, strided<[1], offset: ?>>
         scf.for %k = %c0 to %c4 step %c1 {
@@ -477,7 +478,8 @@ def test_vectors():
     )
     constants = "\n".join(f"%c{i} = arith.constant {i} : index" for i in range(20))
     text = f"""
-    func.func @f(%x: memref<32xf32>, %ix: memref<32xi32>, %n: memref<3xindex>, %y: memref<64xf32>, %ri: memref<32xi32>, %rf: memref<32xf32>)
+    func.func @f(%x: memref<32xf32>, %ix: memref<32xi32>, %n: memref<3xindex>, %y: memref<64xf32>,
+                 %ri: memref<32xi32>, %rf: memref<32xf32>)
         attributes {{llvm.emit_c_interface}} {{
       {constants}
       %start = arith.constant 77 : i32
