@@ -1,11 +1,11 @@
 """convert-layout: puts channels last, for which the kernels are written, and keeps them there.
 
 Every tensor may exist permuted. A convolution or pool asks for its data with channels last and gives its result so;
-other operators compute on permuted data as layout_rules.py tells, in the layout that most of their data has; what has
-no rule gets its operands as they were. A transpose is inserted only where a tensor is asked for in a layout that it
-does not exist in, so that pairs which undo each other never come up, and transposes of the program itself are taken in
-the same way. Where only dimensions of 1 move it is a reshape. Kernels and constants are permuted by operators on
-constants, for fold-constant.
+other operators compute on permuted data as layout_rules.py tells, in the layout that a convolution or pool after them
+asks for, or else in the one that most of their data has; what has no rule gets its operands as they were. A transpose
+is inserted only where a tensor is asked for in a layout that it does not exist in, so that pairs which undo each other
+never come up, and transposes of the program itself are taken in the same way. Where only dimensions of 1 move it is a
+reshape. Kernels and constants are permuted by operators on constants, for fold-constant.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ConvertLayoutPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in functions(op):
-            _Converter().convert(func.block)
+            _Converter(_wanted(func.block)).convert(func.block)
 
 
 class Form(NamedTuple):
@@ -49,6 +49,8 @@ class Form(NamedTuple):
 class _Converter:
     """Converts one function."""
 
+    wanted: dict[SSAValue, Permutation]
+    """The layout in which a convolution or pool will ask for a tensor, or for what is made of it."""
     forms: dict[SSAValue, Form] = field(default_factory=dict[SSAValue, Form])
     """The form of each tensor that is not computed as the program says."""
     made: dict[tuple[SSAValue, Permutation], SSAValue] = field(
@@ -84,7 +86,7 @@ class _Converter:
             self.replaced.append(op)
             return True
         wanted = channels_last(op)
-        p = self._prevailing(op) if wanted is None else wanted
+        p = wanted or self._wanted_now(op) or self._prevailing(op)
         if p is None:
             return False
         plan = plan_for(op, p)
@@ -123,6 +125,15 @@ class _Converter:
         best = max(weights, key=lambda p: (weights[p], p != identity(rank), p))
         return best if best != identity(rank) else None
 
+    def _wanted_now(self, op: RelayOp) -> Permutation | None:
+        """The layout that is wanted of the result, if no more than one operand must be transposed for it now."""
+        p = self.wanted.get(op.results[0])
+        if p is None or len(p) != max(map(_rank, op.operands), default=0):
+            return None
+        full = {operand for operand in op.operands if _rank(operand) == len(p) and not is_constant(operand)}
+        missing = [v for v in full if self._form(v).permutation != p and (v, p) not in self.made]
+        return p if len(missing) <= 1 else None
+
     def _applicable(self, op: RelayOp, plan: Plan) -> bool:
         """Whether operands of lower rank can be brought into a shape that broadcasts in the new layout."""
         return all(
@@ -160,6 +171,28 @@ class _Converter:
             return _transposed(_view(plain, padded, origin), p, origin)
         leading = next(axis for axis, size in enumerate(wide) if size != 1)
         return _view(plain, wide[leading:], origin)
+
+
+def _wanted(block: Block) -> dict[SSAValue, Permutation]:
+    """For each tensor the layout in which convolutions and pools ask for it, directly or for what is made of it.
+
+    Only operators that compute alike in every layout pass a wish on.
+    """
+    wanted: dict[SSAValue, Permutation] = {}
+    for op in reversed([op for op in block.walk() if isinstance(op, RelayOp)]):
+        p = channels_last(op)
+        if p is not None:
+            sources = [op.operands[0]]
+        else:
+            p = wanted.get(op.results[0])
+            plan = None if p is None else plan_for(op, p)
+            if p is None or plan is None or any(q != p for q in plan.results):
+                continue
+            sources = [operand for operand, q in zip(op.operands, plan.operands, strict=False) if q == p]
+        for source in sources:
+            if _rank(source) == len(p):
+                wanted.setdefault(source, p)
+    return wanted
 
 
 def _transposition(op: RelayOp) -> Permutation | None:

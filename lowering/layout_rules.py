@@ -61,10 +61,10 @@ _OperatorT = TypeVar("_OperatorT", bound=Operator)
 
 def plan_for(op: RelayOp, p: Permutation) -> Plan | None:
     """The operator that computes on data permuted by `p`, None where there is no rule or it does not apply."""
-    for cls in op.OPERATOR.__mro__:
-        if (rule := RULES.get(cls)) is not None:
-            return rule(op, op.operator, p)
-    return None
+    rule = next((RULES[cls] for cls in op.OPERATOR.__mro__ if cls in RULES), None)
+    if rule is None or (rule is not _elementwise and op.operand_types[0].get_num_dims() != len(p)):
+        return None
+    return rule(op, op.operator, p)
 
 
 def channels_last(op: RelayOp) -> Permutation | None:

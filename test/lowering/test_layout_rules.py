@@ -156,6 +156,8 @@ def test_every_rule_is_tested():
         (CumSum(axis=None), [NCHW], (0, 2, 3, 1)),  # flattens
         (DepthToSpace(block_size=2), [NCHW], (1, 0, 2, 3)),  # NCHW and NHWC only
         (Transpose(), [NCHW], (0, 2, 3, 1)),  # no rule
+        (ReshapeLike(), [(8, 48), NCHW], (0, 2, 3, 1)),  # a permutation of another operand
+        (Subtract(), [(6, 8), (8,)], (0, 2, 3, 1)),  # a permutation of more dimensions
     ],
     ids=lambda v: getattr(v, "name", None),
 )

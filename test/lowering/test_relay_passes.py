@@ -117,3 +117,13 @@ relay.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
     func.block.insert_op_after(first, second)
     with pytest.raises(AssertionError, match="before it is defined"):
         check(module)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_networks_are_transposed_at_entry_and_exit_only(seed: int):
+    module, ctx = network(seed)
+    run(module, ctx, *RELAY)
+    transposes = [op for op in module.walk() if op.name == "relay.transpose"]
+    assert len(transposes) <= 2
+    others = {op.name for op in module.walk() if op.name in ("relay.nn.batch_norm", "relay.expand_dims")}
+    assert others == set()

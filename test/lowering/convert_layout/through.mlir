@@ -80,3 +80,52 @@ relay.func @main(%x: tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {
 // CHECK:         %[[A:.*]] = relay.nn.softmax {{.*}} {axis = 3} : tensor<1x8x8x2xf32>
 // CHECK-NEXT:    %[[T:.*]] = relay.transpose %[[A]] {axes = [0, 3, 1, 2]}
 // CHECK-NEXT:    relay.nn.softmax %[[T]] {axis = 3} : tensor<1x2x8x8xf32>
+
+// -----
+
+// What is made before a convolution is computed in its layout, so that its operand is transposed once.
+relay.func @main(%x: tensor<1x2x8x8xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4x1x1xf32> {
+  %0 = relay.nn.relu %x : tensor<1x2x8x8xf32>
+  %1 = relay.concatenate %0, %x {axis = 1} : (tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %2 = relay.nn.conv2d %1, %w : (tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32>
+  %3 = relay.add %1, %2 : (tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %4 = relay.nn.global_avg_pool2d %3 : (tensor<1x4x8x8xf32>) -> tensor<1x4x1x1xf32>
+  relay.return %4 : tensor<1x4x1x1xf32>
+}
+// CHECK-LABEL: relay.func @main
+// CHECK:         %[[X:.*]] = relay.transpose %x
+
+// CHECK-NEXT:    %[[R:.*]] = relay.nn.relu %[[X]]
+// CHECK-NEXT:    relay.concatenate %[[R]], %[[X]] {axis = 3}
+// CHECK-NOT:     relay.transpose
+// CHECK:         relay.return
+
+// -----
+
+// Two tensors that are added are not transposed each; their sum is. What creates data has no operand to transpose.
+relay.func @main(%x: tensor<1x2x8x8xf32>, %y: tensor<1x2x8x8xf32>) -> (tensor<1x2x1x1xf32>, tensor<1x2x1x1xf32>) {
+  %0 = relay.add %x, %y : (tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %1 = relay.nn.global_avg_pool2d %0 : (tensor<1x2x8x8xf32>) -> tensor<1x2x1x1xf32>
+  %2 = relay.ones {shape = [1, 2, 8, 8]} : () -> tensor<1x2x8x8xf32>
+  %3 = relay.nn.global_avg_pool2d %2 : (tensor<1x2x8x8xf32>) -> tensor<1x2x1x1xf32>
+  relay.return %1, %3 : tensor<1x2x1x1xf32>, tensor<1x2x1x1xf32>
+}
+// CHECK-LABEL: relay.func @main
+// CHECK-NEXT:    %[[S:.*]] = relay.add %x, %y
+// CHECK-NEXT:    relay.transpose %[[S]]
+// CHECK:         %[[O:.*]] = relay.ones
+// CHECK-NEXT:    relay.transpose %[[O]]
+
+// -----
+
+// A reshape from another rank stays before the transpose.
+relay.func @main(%x: tensor<1x16xf32>) -> tensor<1x4x1x1xf32> {
+  %0 = relay.reshape %x {newshape = [1, 4, 2, 2]} : (tensor<1x16xf32>) -> tensor<1x4x2x2xf32>
+  %1 = relay.nn.relu %0 : tensor<1x4x2x2xf32>
+  %2 = relay.nn.global_avg_pool2d %1 : (tensor<1x4x2x2xf32>) -> tensor<1x4x1x1xf32>
+  relay.return %2 : tensor<1x4x1x1xf32>
+}
+// CHECK-LABEL: relay.func @main
+// CHECK-NEXT:    %[[R:.*]] = relay.reshape %x
+// CHECK-NEXT:    %[[T:.*]] = relay.transpose %[[R]]
+// CHECK-NEXT:    relay.nn.relu %[[T]]
