@@ -1,8 +1,8 @@
 """Operations of the llvm dialect that xDSL lacks, or that it defines more narrowly than upstream does.
 
 Names, operands, attributes and syntax are those of MLIR 22 (https://mlir.llvm.org/docs/Dialects/LLVM/). `Select`,
-`FCmp`, the masked store and the float reductions stand in for xDSL's classes of the same name, which refuse vector
-conditions, vector comparisons, integer vectors and upstream's syntax.
+`FCmp`, the masked store and the float reductions (llvm_intrinsics.py) stand in for xDSL's classes of the same name,
+which refuse vector conditions, vector comparisons, integer vectors and upstream's syntax.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     I1,
-    I32,
     AnyFloatConstr,
-    BoolAttr,
     DenseArrayBase,
     DenseIntElementsAttr,
     IntegerAttr,
@@ -55,6 +53,105 @@ from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.upstream.attributes import dense, integers, numbers
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    AbsOp as AbsOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    CtLzOp as CtLzOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    CtPopOp as CtPopOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    CtTzOp as CtTzOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    FTruncOp as FTruncOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    MaskedLoadOp as MaskedLoadOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    MaskedStoreOp as MaskedStoreOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    MaximumOp as MaximumOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    MemcpyOp as MemcpyOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    MemsetOp as MemsetOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    MinimumOp as MinimumOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    PrefetchOp as PrefetchOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceAddOp as ReduceAddOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceAndOp as ReduceAndOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceFAddOp as ReduceFAddOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceFMaximumOp as ReduceFMaximumOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceFMaxOp as ReduceFMaxOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceFMinimumOp as ReduceFMinimumOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceFMinOp as ReduceFMinOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceFMulOp as ReduceFMulOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceMulOp as ReduceMulOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceOrOp as ReduceOrOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceSMaxOp as ReduceSMaxOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceSMinOp as ReduceSMinOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceUMaxOp as ReduceUMaxOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceUMinOp as ReduceUMinOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    ReduceXorOp as ReduceXorOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    RoundEvenOp as RoundEvenOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    RoundOp as RoundOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    SMaxOp as SMaxOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    SMinOp as SMinOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    UMaxOp as UMaxOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    UMinOp as UMinOp,
+)
 
 _INTEGERS = SignlessIntegerConstraint | VectorType.constr(SignlessIntegerConstraint)
 _FLOATS = AnyFloatConstr | VectorType.constr(AnyFloatConstr)
@@ -320,364 +417,15 @@ def _print_successor(printer: Printer, block: Block, args: Sequence[SSAValue]) -
         printer.print_string(")")
 
 
-# Intrinsics on values.
-
-
-class FloatUnaryIntrinsic(IRDLOperation, ABC):
-    """A function of one float or vector of floats."""
-
-    T: ClassVar = VarConstraint("T", _FLOATS)
-    arg = operand_def(T)
-    res = result_def(T)
-    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(Pure())
-    assembly_format = _CALL_FORMAT
-
-
-@irdl_op_definition
-class RoundOp(FloatUnaryIntrinsic):
-    """The nearest whole number, halves away from zero."""
-
-    name = "llvm.intr.round"
-
-
-@irdl_op_definition
-class RoundEvenOp(FloatUnaryIntrinsic):
-    """The nearest whole number, halves to even."""
-
-    name = "llvm.intr.roundeven"
-
-
-@irdl_op_definition
-class FTruncOp(FloatUnaryIntrinsic):
-    """The whole part."""
-
-    name = "llvm.intr.trunc"
-
-
-class FloatBinaryIntrinsic(IRDLOperation, ABC):
-    """A function of two floats or vectors of floats."""
-
-    T: ClassVar = VarConstraint("T", _FLOATS)
-    a = operand_def(T)
-    b = operand_def(T)
-    res = result_def(T)
-    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(Pure())
-    assembly_format = _CALL_FORMAT
-
-
-@irdl_op_definition
-class MaximumOp(FloatBinaryIntrinsic):
-    """The larger; NaN if one is NaN, and -0 < +0."""
-
-    name = "llvm.intr.maximum"
-
-
-@irdl_op_definition
-class MinimumOp(FloatBinaryIntrinsic):
-    """The smaller; NaN if one is NaN, and -0 < +0."""
-
-    name = "llvm.intr.minimum"
-
-
-class IntegerBinaryIntrinsic(IRDLOperation, ABC):
-    """A function of two integers or vectors of integers."""
-
-    T: ClassVar = VarConstraint("T", _INTEGERS)
-    a = operand_def(T)
-    b = operand_def(T)
-    res = result_def(T)
-    traits = traits_def(Pure())
-    assembly_format = _CALL_FORMAT
-
-
-@irdl_op_definition
-class SMaxOp(IntegerBinaryIntrinsic):
-    """The larger signed integer."""
-
-    name = "llvm.intr.smax"
-
-
-@irdl_op_definition
-class SMinOp(IntegerBinaryIntrinsic):
-    """The smaller signed integer."""
-
-    name = "llvm.intr.smin"
-
-
-@irdl_op_definition
-class UMaxOp(IntegerBinaryIntrinsic):
-    """The larger unsigned integer."""
-
-    name = "llvm.intr.umax"
-
-
-@irdl_op_definition
-class UMinOp(IntegerBinaryIntrinsic):
-    """The smaller unsigned integer."""
-
-    name = "llvm.intr.umin"
-
-
-class IntegerUnaryIntrinsic(IRDLOperation, ABC):
-    """A function of one integer or vector of integers."""
-
-    T: ClassVar = VarConstraint("T", _INTEGERS)
-    arg = operand_def(T)
-    res = result_def(T)
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(Pure())
-
-
-@irdl_op_definition
-class CtPopOp(IntegerUnaryIntrinsic):
-    """The number of ones."""
-
-    name = "llvm.intr.ctpop"
-    assembly_format = _CALL_FORMAT
-
-
-@irdl_op_definition
-class AbsOp(IntegerUnaryIntrinsic):
-    """The absolute value."""
-
-    name = "llvm.intr.abs"
-    is_int_min_poison = prop_def(BoolAttr)
-
-
-@irdl_op_definition
-class CtLzOp(IntegerUnaryIntrinsic):
-    """The number of leading zeros."""
-
-    name = "llvm.intr.ctlz"
-    is_zero_poison = prop_def(BoolAttr)
-
-
-@irdl_op_definition
-class CtTzOp(IntegerUnaryIntrinsic):
-    """The number of trailing zeros."""
-
-    name = "llvm.intr.cttz"
-    is_zero_poison = prop_def(BoolAttr)
-
-
-# Reductions of vectors.
-
-
-class IntegerReduction(IRDLOperation, ABC):
-    """All elements of a vector of integers, combined."""
-
-    T: ClassVar = VarConstraint("T", SignlessIntegerConstraint)
-    arg = operand_def(VectorType.constr(T))
-    res = result_def(T)
-    traits = traits_def(Pure())
-
-
-@irdl_op_definition
-class ReduceAddOp(IntegerReduction):
-    """The sum."""
-
-    name = "llvm.intr.vector.reduce.add"
-
-
-@irdl_op_definition
-class ReduceMulOp(IntegerReduction):
-    """The product."""
-
-    name = "llvm.intr.vector.reduce.mul"
-
-
-@irdl_op_definition
-class ReduceAndOp(IntegerReduction):
-    """Bitwise and."""
-
-    name = "llvm.intr.vector.reduce.and"
-
-
-@irdl_op_definition
-class ReduceOrOp(IntegerReduction):
-    """Bitwise or."""
-
-    name = "llvm.intr.vector.reduce.or"
-
-
-@irdl_op_definition
-class ReduceXorOp(IntegerReduction):
-    """Bitwise exclusive or."""
-
-    name = "llvm.intr.vector.reduce.xor"
-
-
-@irdl_op_definition
-class ReduceSMaxOp(IntegerReduction):
-    """The largest, signed."""
-
-    name = "llvm.intr.vector.reduce.smax"
-
-
-@irdl_op_definition
-class ReduceSMinOp(IntegerReduction):
-    """The smallest, signed."""
-
-    name = "llvm.intr.vector.reduce.smin"
-
-
-@irdl_op_definition
-class ReduceUMaxOp(IntegerReduction):
-    """The largest, unsigned."""
-
-    name = "llvm.intr.vector.reduce.umax"
-
-
-@irdl_op_definition
-class ReduceUMinOp(IntegerReduction):
-    """The smallest, unsigned."""
-
-    name = "llvm.intr.vector.reduce.umin"
-
-
-class FloatReduction(IRDLOperation, ABC):
-    """All elements of a vector of floats, combined without a start value."""
-
-    T: ClassVar = VarConstraint("T", AnyFloatConstr)
-    arg = operand_def(VectorType.constr(T))
-    res = result_def(T)
-    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(Pure())
-    assembly_format = _CALL_FORMAT
-
-
-@irdl_op_definition
-class ReduceFMaxOp(FloatReduction):
-    """The largest; NaN only if all are NaN."""
-
-    name = "llvm.intr.vector.reduce.fmax"
-
-
-@irdl_op_definition
-class ReduceFMinOp(FloatReduction):
-    """The smallest; NaN only if all are NaN."""
-
-    name = "llvm.intr.vector.reduce.fmin"
-
-
-@irdl_op_definition
-class ReduceFMaximumOp(FloatReduction):
-    """The largest; NaN if one is NaN."""
-
-    name = "llvm.intr.vector.reduce.fmaximum"
-
-
-@irdl_op_definition
-class ReduceFMinimumOp(FloatReduction):
-    """The smallest; NaN if one is NaN."""
-
-    name = "llvm.intr.vector.reduce.fminimum"
-
-
-class OrderedReduction(IRDLOperation, ABC):
-    """All elements of a vector of floats on top of a start value: in order, unless flagged `reassoc`."""
-
-    T: ClassVar = VarConstraint("T", AnyFloatConstr)
-    start_value = operand_def(T)
-    vector = operand_def(VectorType.constr(T))
-    res = result_def(T)
-    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
-    traits = traits_def(Pure())
-
-
-@irdl_op_definition
-class ReduceFAddOp(OrderedReduction):
-    """The sum."""
-
-    name = "llvm.intr.vector.reduce.fadd"
-
-
-@irdl_op_definition
-class ReduceFMulOp(OrderedReduction):
-    """The product."""
-
-    name = "llvm.intr.vector.reduce.fmul"
-
-
-# Intrinsics on memory.
-
-
-@irdl_op_definition
-class MaskedLoadOp(IRDLOperation):
-    """The lanes of a vector whose mask is set, from memory; the others from `pass_thru`."""
-
-    name = "llvm.intr.masked.load"
-
-    data = operand_def(LLVMPointerType)
-    mask = operand_def(VectorType[I1])
-    pass_thru = operand_def(VectorType)
-    res = result_def(VectorType)
-    alignment = prop_def(IntegerAttr[I32])
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "operands attr-dict `:` functional-type(operands, results)"
-
-
-@irdl_op_definition
-class MaskedStoreOp(IRDLOperation):
-    """Stores the lanes of a vector whose mask is set."""
-
-    name = "llvm.intr.masked.store"
-
-    value = operand_def(VectorType)
-    data = operand_def(LLVMPointerType)
-    mask = operand_def(VectorType[I1])
-    alignment = prop_def(IntegerAttr[I32])
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$value `,` $data `,` $mask attr-dict `:` type($value) `,` type($mask) `into` type($data)"
-
-
-@irdl_op_definition
-class MemcpyOp(IRDLOperation):
-    """Copies `len` bytes between places that do not overlap (or are the same)."""
-
-    name = "llvm.intr.memcpy"
-
-    dst = operand_def(LLVMPointerType)
-    src = operand_def(LLVMPointerType)
-    len = operand_def(IntegerType)
-    isVolatile = prop_def(BoolAttr)
-
-
-@irdl_op_definition
-class MemsetOp(IRDLOperation):
-    """Fills `len` bytes with one value."""
-
-    name = "llvm.intr.memset"
-
-    dst = operand_def(LLVMPointerType)
-    val = operand_def(IntegerType)
-    len = operand_def(IntegerType)
-    isVolatile = prop_def(BoolAttr)
-
-
-@irdl_op_definition
-class PrefetchOp(IRDLOperation):
-    """Asks for a cache line ahead of its use: rw 0 reads, hint 0 (no reuse) to 3, cache 1 (data)."""
-
-    name = "llvm.intr.prefetch"
-
-    addr = operand_def(LLVMPointerType)
-    rw = prop_def(IntegerAttr[I32])
-    hint = prop_def(IntegerAttr[I32])
-    cache = prop_def(IntegerAttr[I32])
-
-
 NEW_OPS: list[type[Operation]] = [
     op
     for op in list(globals().values())
-    if isinstance(op, type) and issubclass(op, IRDLOperation) and op.__module__ == __name__ and "name" in vars(op)
+    if isinstance(op, type)
+    and issubclass(op, IRDLOperation)
+    and op.__module__.startswith(__name__)
+    and "name" in vars(op)
 ]
-"""Every operation of this file."""
+"""Every operation that is defined here or in llvm_intrinsics.py."""
 
 _names = {op.name for op in NEW_OPS}
 LLVM_EXTENDED = Dialect(
