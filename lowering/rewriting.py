@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
 )
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from relay_mlir.dialects.relay.core import ConstantOp, FuncOp, WeightOp
 from relay_mlir.dialects.relay.op import Operator, RelayOp
@@ -139,18 +139,6 @@ def producer(value: SSAValue, *operators: type[Operator]) -> RelayOp | None:
     if isinstance(value, OpResult) and isinstance(value.op, RelayOp):
         return value.op if not operators or value.op.OPERATOR in operators else None
     return None
-
-
-def users(value: SSAValue) -> list[Operation]:
-    """The operations that use a value, one entry a use."""
-    return [use.operation for use in value.uses]
-
-
-def enclosing_op(op: Operation, block: Block) -> Operation:
-    """The operation of `block` that is `op` or holds it in a region."""
-    found = block.find_ancestor_op_in_block(op)
-    assert found is not None
-    return found
 
 
 class SymbolNames:
