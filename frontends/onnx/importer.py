@@ -182,9 +182,15 @@ class _Importer:
             results.append(value if isinstance(value, Value) else None)
         return results
 
-    def _subgraph(self, graph: GraphProto, scope: Scope, opsets: dict[str, int]) -> list[Value]:
-        """The outputs of a branch, converted into the emitter's current block; raises Problem."""
+    def _subgraph(
+        self, graph: GraphProto, values: Sequence[Value], scope: Scope, opsets: dict[str, int]
+    ) -> list[Value]:
+        """The outputs of a branch or body, converted into the emitter's current block; raises Problem."""
+        if len(values) != len(graph.input):
+            raise Problem(f"its graph '{graph.name}' has {len(graph.input)} inputs, but {len(values)} values come in")
         inner = Scope(scope)
+        for proto, value in zip(graph.input, values, strict=True):
+            inner.define(proto.name, value)
         self._initializers(graph, inner)
         results = self._graph_body(graph.node, [output.name for output in graph.output], inner, opsets)
         if any(value is None for value in results):
@@ -232,7 +238,7 @@ class _Importer:
         if schema is not None:
             check_node(schema, node, inputs)
         if handler is not None:
-            view = NodeView(node, opset, inputs, schema, self.tensors, lambda g: self._subgraph(g, scope, opsets))
+            view = NodeView(node, opset, inputs, schema, self.tensors, lambda g, v: self._subgraph(g, v, scope, opsets))
             with self.emitter.at(node.name or node.op_type):
                 results = handler(self.emitter, view)
             if leftovers := view.leftovers():

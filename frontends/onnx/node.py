@@ -42,7 +42,7 @@ class NodeView:
         inputs: Sequence[Value | None],
         schema: OpSchema | None,
         tensors: TensorReader,
-        subgraph: Callable[[GraphProto], list[Value]],
+        subgraph: Callable[[GraphProto, Sequence[Value]], list[Value]],
     ):
         self.proto = proto
         self.opset = opset
@@ -50,6 +50,7 @@ class NodeView:
         self.schema = schema
         self._tensors = tensors
         self.subgraph = subgraph
+        """Converts a subgraph, with values for its inputs, in place; gives its outputs."""
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
         self._asked_inputs: set[int] = set()
         self._asked_attributes: set[str] = set()

@@ -26,11 +26,10 @@ def _biased(c: Emitter, node: NodeView, y: Value) -> Value:
     return y if bias is None else c.op("nn.bias_add", y, bias, axis=1)
 
 
-@converts("Conv")
-def conv(c: Emitter, node: NodeView) -> Value:
-    x, weight = node.input(0), node.input(1)
+def convolved(c: Emitter, node: NodeView, x: Value, weight: Value) -> Value:
+    """The convolution of a tensor by the attributes of a node."""
     window = window_attributes(node, x, _kernel(node, x, weight))
-    y = c.op(
+    return c.op(
         f"nn.conv{RANKS[window.rank]}",
         x,
         weight,
@@ -39,7 +38,11 @@ def conv(c: Emitter, node: NodeView) -> Value:
         dilation=window.dilations,
         groups=node.integer("group"),
     )
-    return _biased(c, node, y)
+
+
+@converts("Conv")
+def conv(c: Emitter, node: NodeView) -> Value:
+    return _biased(c, node, convolved(c, node, node.input(0), node.input(1)))
 
 
 @converts("ConvTranspose")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 from xdsl.dialects.builtin import f16, f32, i32
 from xdsl.ir import Attribute
@@ -9,6 +11,7 @@ from xdsl.ir import Attribute
 from relay_mlir.dialects.relay.types import element_type, is_float, normalize_axis, numpy_dtype, ui8
 from relay_mlir.frontends.onnx.emitter import Emitter
 from relay_mlir.frontends.onnx.node import NodeView
+from relay_mlir.frontends.onnx.ops_conv import convolved
 from relay_mlir.frontends.onnx.ops_matmul import matmul
 from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.reader import numpy_type
@@ -33,7 +36,7 @@ def _along(c: Emitter, node: NodeView, parameter: Value, x: Value) -> Value:
 
 def _saturated(c: Emitter, x: Value, element: Attribute) -> Value:
     """A float tensor of whole numbers as integers, values beyond the type's limits at the limits."""
-    info = np.iinfo(numpy_dtype(element))
+    info = np.iinfo(cast(Any, numpy_dtype(element)))
     return c.cast(c.op("clip", x, a_min=float(info.min), a_max=float(info.max)), element)
 
 
@@ -96,6 +99,31 @@ def qlinear_mat_mul(c: Emitter, node: NodeView) -> Value:
     a_scale = _for_rows(c, a_scale, a.rank) or a_scale
     scale = c.op("multiply", c.cast(a_scale, f32), c.cast(b_scale, f32))
     return quantized(c, c.op("multiply", product, scale), c.cast(y_scale, f32), y_zero, y_zero.element)
+
+
+def _for_kernels(c: Emitter, parameter: Value | None, rank: int) -> Value | None:
+    """A parameter of the weight of a convolution: a vector has an entry an output channel."""
+    if parameter is None or parameter.rank == 0:
+        return parameter
+    return c.reshape(parameter, (-1, *[1] * (rank - 1)))
+
+
+@converts("ConvInteger", since=10)
+def conv_integer(c: Emitter, node: NodeView) -> Value:
+    x, weight = node.input(0), node.input(1)
+    kernels = _centred(c, weight, _for_kernels(c, node.optional(3), weight.rank))
+    return convolved(c, node, _centred(c, x, node.optional(2)), kernels)
+
+
+@converts("QLinearConv", since=10)
+def qlinear_conv(c: Emitter, node: NodeView) -> Value:
+    x, x_scale, x_zero, weight, w_scale, w_zero, y_scale, y_zero = (node.input(at) for at in range(8))
+    kernels = _centred(c, weight, _for_kernels(c, w_zero, weight.rank))
+    y = convolved(c, node, _centred(c, x, x_zero), kernels)
+    if (bias := node.optional(8)) is not None:
+        y = c.op("nn.bias_add", y, bias, axis=1)
+    scale = c.op("multiply", x_scale, _for_kernels(c, w_scale, weight.rank - 1) or w_scale)
+    return quantized(c, c.op("multiply", c.cast(y, f32), scale), y_scale, y_zero, y_zero.element)
 
 
 __all__ = ["quantized"]

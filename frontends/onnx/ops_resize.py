@@ -159,7 +159,7 @@ def _region(node: NodeView, entries: list[Axis], axes: Sequence[int], crop: bool
 def grid_sample(c: Emitter, node: NodeView) -> Value:
     x, grid = node.input(0), node.input(1)
     modes = ("bilinear", "nearest", "bicubic") if node.opset < 20 else ("linear", "nearest", "cubic")
-    method = dict(zip(modes, ("bilinear", "nearest", "bicubic"), strict=True))[node.choice("mode", *modes)]
+    method = ("bilinear", "nearest", "bicubic")[modes.index(node.choice("mode", *modes))]
     if x.rank not in (4, 5) or grid.rank != x.rank:
         raise Problem(f"images of 2 or 3 dimensions are supported, but the input is {x.type} with a grid {grid.type}")
     return c.op(

@@ -63,7 +63,7 @@ def onnxruntime_run(proto: onnx.ModelProto, *args: np.ndarray) -> list[np.ndarra
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
     names = [value.name for value in session.get_inputs()]
-    return session.run(None, dict(zip(names, args, strict=True)))
+    return session.run(None, dict(zip(names, map(np.asarray, args), strict=True)))
 
 
 def problems(proto: onnx.ModelProto, **options: Any) -> list[str]:
