@@ -176,6 +176,15 @@ def _masked_store(text: FunctionPrinter, op: Operation) -> None:
     text.call(op, name, args, [type_text(operand.type) for operand in op.operands])
 
 
+def _masked_gather(text: FunctionPrinter, op: Operation) -> None:
+    known_properties(op, ("alignment",))
+    pointers, mask, rest = op.operands
+    alignment = integer(op.properties["alignment"])
+    args = [f"{type_text(pointers.type)} align {alignment} {text.value(pointers)}", text.typed(mask), text.typed(rest)]
+    name = f"llvm.masked.gather.{mangled(rest.type)}.{mangled(pointers.type)}"
+    text.call(op, name, args, [type_text(operand.type) for operand in op.operands])
+
+
 def _prefetch(text: FunctionPrinter, op: Operation) -> None:
     known_properties(op, ("rw", "hint", "cache"))
     numbers = [integer(op.properties[name]) for name in ("rw", "hint", "cache")]
@@ -376,6 +385,7 @@ TABLE: dict[str, Emitter] = {
     "llvm.intr.memset": _memory_intrinsic("llvm.memset", (0, 2)),
     "llvm.intr.masked.load": _masked_load,
     "llvm.intr.masked.store": _masked_store,
+    "llvm.intr.masked.gather": _masked_gather,
     "llvm.intr.prefetch": _prefetch,
     "llvm.intr.abs": _with_flag("llvm.intr.abs", "is_int_min_poison"),
     "llvm.intr.ctlz": _with_flag("llvm.intr.ctlz", "is_zero_poison"),

@@ -25,7 +25,7 @@ from relay_mlir.dialects.upstream.attributes import is_integer, is_vector, lanes
 from relay_mlir.lowering.loops_to_llvm_arith import fastmath, splat
 from relay_mlir.lowering.loops_to_llvm_core import Lowering
 from relay_mlir.lowering.loops_to_llvm_memref import load, ordinary_access, store
-from relay_mlir.lowering.loops_to_llvm_types import convert_type, element_bytes
+from relay_mlir.lowering.loops_to_llvm_types import PTR, convert_type, element_bytes, get_element_ptr
 
 Handler = Callable[[Lowering, Operation], None]
 NO_FLAGS = llvm.FastMathAttr(None)
@@ -215,6 +215,19 @@ def _step(low: Lowering, op: Operation) -> None:
     low.set(op.results[0], low.constant(DenseIntOrFPElementsAttr.from_list(numbers, list(range(lanes))), numbers))
 
 
+def _gather(low: Lowering, op: Operation) -> None:
+    assert isinstance(op, vector_more.GatherOp)
+    memory = low.memref(op.base)
+    alignment = {"alignment": IntegerAttr(_contiguous(low, op, op.base), i32)}
+    start, indices = low.address(memory, op.offsets), low.get(op.indices)
+    element = convert_type(memory.element)
+    address = get_element_ptr(start, indices, element, inbounds=False)
+    pointers = low.create(llvm.GEPOp, (start, indices), VectorType(PTR, [lanes_of(indices.type)]), address.properties)
+    address.erase()
+    operands = (pointers, low.get(op.mask), low.get(op.pass_thru))
+    low.set(op.result, low.create(more.MaskedGatherOp, operands, convert_type(op.result.type), alignment))
+
+
 HANDLERS: dict[type[Operation], Handler] = {
     vector.LoadOp: _load,
     vector.StoreOp: _store,
@@ -228,6 +241,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     vector.ReductionOp: _reduction,
     vector.BitcastOp: _bitcast,
     vector.CreateMaskOp: _create_mask,
+    vector_more.GatherOp: _gather,
     vector_more.StepOp: _step,
 }
 """The conversion of every operation of the dialect that the loops level has."""

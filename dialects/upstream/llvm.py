@@ -28,6 +28,7 @@ from xdsl.dialects.llvm import (
     LLVM,
     FastMathAttr,
     FCmpPredicateFlag,
+    GEPOp,
     LLVMPointerType,
 )
 from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
@@ -37,6 +38,7 @@ from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
     VarConstraint,
+    base,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -47,6 +49,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_successor_def,
 )
+from xdsl.irdl.operations import ResultDef, VarOperandDef
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
@@ -67,6 +70,9 @@ from relay_mlir.dialects.upstream.llvm_intrinsics import (
 )
 from relay_mlir.dialects.upstream.llvm_intrinsics import (
     FTruncOp as FTruncOp,
+)
+from relay_mlir.dialects.upstream.llvm_intrinsics import (
+    MaskedGatherOp as MaskedGatherOp,
 )
 from relay_mlir.dialects.upstream.llvm_intrinsics import (
     MaskedLoadOp as MaskedLoadOp,
@@ -426,6 +432,18 @@ NEW_OPS: list[type[Operation]] = [
     and "name" in vars(op)
 ]
 """Every operation that is defined here or in llvm_intrinsics.py."""
+
+
+def _widen_gep() -> None:
+    """Lets getelementptr give a vector of pointers, from a vector of indices."""
+    definition = GEPOp.get_irdl_definition()
+    name = definition.operands[1][0]
+    definition.operands[1] = (name, VarOperandDef(_INTEGERS))
+    pointers = base(LLVMPointerType) | VectorType.constr(base(LLVMPointerType))
+    definition.results[0] = (definition.results[0][0], ResultDef(pointers))
+
+
+_widen_gep()
 
 _names = {op.name for op in NEW_OPS}
 LLVM_EXTENDED = Dialect(

@@ -352,6 +352,21 @@ class MaskedStoreOp(IRDLOperation):
 
 
 @irdl_op_definition
+class MaskedGatherOp(IRDLOperation):
+    """The lanes of a vector whose mask is set, each from a pointer of its own; the others from `pass_thru`."""
+
+    name = "llvm.intr.masked.gather"
+
+    ptrs = operand_def(VectorType)
+    mask = operand_def(VectorType[I1])
+    pass_thru = operand_def(VectorType)
+    res = result_def(VectorType)
+    alignment = prop_def(IntegerAttr[I32])
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "operands attr-dict `:` functional-type(operands, results)"
+
+
+@irdl_op_definition
 class MemcpyOp(IRDLOperation):
     """Copies `len` bytes between places that do not overlap (or are the same)."""
 

@@ -529,6 +529,26 @@ def test_vectors():
 
 
 @needs_stock_mlir
+def test_gather():
+    text = """
+    func.func @f(%x: memref<4x16xf32>, %at: memref<8xi32>, %y: memref<8xf32>) attributes {llvm.emit_c_interface} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c2 = arith.constant 2 : index
+      %c6 = arith.constant 6 : index
+      %rest = arith.constant dense<7.0> : vector<8xf32>
+      %mask = vector.create_mask %c6 : vector<8xi1>
+      %i = vector.load %at[%c0] : memref<8xi32>, vector<8xi32>
+      %v = vector.gather %x[%c2, %c1] [%i], %mask, %rest
+          : memref<4x16xf32>, vector<8xi32>, vector<8xi1>, vector<8xf32> into vector<8xf32>
+      vector.store %v, %y[%c0] : memref<8xf32>, vector<8xf32>
+      return
+    }"""
+    indices = np.array([3, 0, 14, -33, 7, 7, 10**9, -(10**9)], np.int32)
+    agree(text, [floats(4, 16), indices, np.zeros(8, np.float32)])
+
+
+@needs_stock_mlir
 def test_branches_between_blocks():
     """cf in a function, with a branch of two edges to one block."""
     text = """
