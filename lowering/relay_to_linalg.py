@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
@@ -73,7 +74,7 @@ class _Globals:
     made: dict[str, MemRefType]
 
     def type_of(self, op: WeightOp) -> MemRefType:
-        key, tensor = op.key.data, lowered_type(cast(Tensor, op.result.type))
+        key, tensor = op.key.data, lowered_type(op.result.type)
         type_ = MemRefType(tensor.element_type, tensor.get_shape())
         if self.made.setdefault(key, type_) != type_:
             raise OpError(op, f"weight '{key}' is read as {self.made[key]} and as {type_}")
@@ -111,12 +112,12 @@ class _Lowering:
                 rest[0].name_hint = result.name_hint
             del rest[:count]
 
-    def block(self, source: Block, target: Block, terminator: type[Operation]) -> None:
+    def block(self, source: Block, target: Block, terminator: type[IRDLOperation]) -> None:
         builder = Builder(InsertPoint.at_end(target))
         for op in source.ops:
             self.operation(op, builder, terminator)
 
-    def operation(self, op: Operation, builder: Builder, terminator: type[Operation]) -> None:
+    def operation(self, op: Operation, builder: Builder, terminator: type[IRDLOperation]) -> None:
         match op:
             case RelayOp():
                 self.operator(op, builder)
@@ -163,8 +164,8 @@ class _Lowering:
         self.define(op, results)
 
     def constant(self, op: ConstantOp, builder: Builder) -> SSAValue:
-        type_ = lowered_type(cast(Tensor, op.result.type))
-        value = DenseIntOrFPElementsAttr(type_, op.value.data)
+        type_ = lowered_type(op.result.type)
+        value = DenseIntOrFPElementsAttr(cast(Any, type_), op.value.data)
         return self.insert(builder, arith.ConstantOp(value), op.location).results[0]
 
     def weight(self, op: WeightOp, builder: Builder) -> SSAValue:

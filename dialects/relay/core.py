@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import parse_func_op_like, print_func_op_like
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -263,11 +263,12 @@ class TupleOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def __init__(self, *fields: SSAValue):
-        super().__init__(operands=[fields], result_types=[TupleType([field.type for field in fields])])
+        types = tuple(cast(TypeAttribute, field.type) for field in fields)
+        super().__init__(operands=[fields], result_types=[TupleType(types)])
 
     def verify_(self) -> None:
         found = tuple(field.type for field in self.fields)
-        if cast(TupleType, self.result.type).types.data != found:
+        if self.result.type.types.data != found:
             raise VerifyException(f"fields of type ({', '.join(map(str, found))}) do not make a {self.result.type}")
 
     @classmethod

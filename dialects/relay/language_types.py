@@ -132,7 +132,7 @@ class PolyType(ParametrizedAttribute, TypeAttribute):
             printer.print_attribute(self.body)
 
 
-UNIT = TupleType([])
+UNIT = TupleType(())
 """The type of a value without content."""
 
 
@@ -143,7 +143,7 @@ def map_type(type_: Attribute, change: Callable[[Attribute], Attribute | None]) 
         return found
     match type_:
         case TupleType():
-            return TupleType([map_type(field, change) for field in type_.types])
+            return TupleType(tuple(cast(TypeAttribute, map_type(field, change)) for field in type_.types))
         case FunctionType():
             return FunctionType.from_lists(
                 [map_type(t, change) for t in type_.inputs], [map_type(t, change) for t in type_.outputs]

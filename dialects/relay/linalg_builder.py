@@ -45,7 +45,7 @@ Body = Callable[..., "SSAValue | Sequence[SSAValue]"]
 
 def lowered_element(element: Attribute) -> Attribute:
     """The element type that stands for a relay element type below the relay level."""
-    return IntegerType(element.width.data) if isinstance(element, IntegerType) else element
+    return IntegerType(cast(IntegerType, element).width.data) if isinstance(element, IntegerType) else element
 
 
 def lowered_type(type_: Tensor) -> Tensor:
@@ -79,11 +79,12 @@ class ScalarBuilder:
         if is_float(type_):
             attribute = FloatAttr(float(value), cast(Any, type_))
         elif isinstance(type_, IntegerType):
-            width = type_.width.data
+            integer = cast(IntegerType, type_)
+            width = integer.width.data
             wrapped = int(value) & ((1 << width) - 1)
             if width > 1 and wrapped >> (width - 1):
                 wrapped -= 1 << width
-            attribute = IntegerAttr(wrapped, type_)
+            attribute = IntegerAttr(wrapped, integer)
         else:
             attribute = IntegerAttr(int(value), IndexType())
         return self.insert(arith.ConstantOp(cast(Any, attribute)))
@@ -368,7 +369,7 @@ class LinalgBuilder:
         element: Attribute | None = None,
         keepdims: bool = False,
     ) -> SSAValue:
-        """Folds `body(scalars, element, accumulator)` over the axes, from `initial`; `element` is the accumulator's type.
+        """Folds `body(scalars, element, accumulator)` over the axes, from `initial`; `element` is the result's type.
 
         The accumulator of f16 and bf16 tensors is f32, rounded once at the end.
         """
@@ -381,7 +382,7 @@ class LinalgBuilder:
         iterators = ["reduction" if axis in axes else "parallel" for axis in range(rank)]
         (result,) = self.generic([value], [identity(rank)], [start], [dims(*kept, rank=rank)], iterators, body)
         if wide != out:
-            result = self.elementwise([result], tensor_type([shape[axis] for axis in kept], out), lambda s, x: x)
+            result = self.elementwise([result], tensor_type([shape[axis] for axis in kept], out), _same)
         if keepdims:
             result = self.reshape(result, [1 if axis in axes else size for axis, size in enumerate(shape)])
         return result
@@ -392,14 +393,12 @@ class LinalgBuilder:
         rank = len(shape)
         into = self.empty([shape[axis] for axis in axes], self.element(value))
         source = dims(*(list(axes).index(axis) for axis in range(rank)), rank=rank)
-        body: Body = lambda s, x: x  # noqa: E731
-        return self.generic(
-            [value], [source], [into], [identity(rank)], ["parallel"] * rank, _without_outputs(body, 1), widen=False
-        )[0]
+        parallel = ["parallel"] * rank
+        return self.generic([value], [source], [into], [identity(rank)], parallel, _same, widen=False)[0]
 
     def broadcast_to(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """The value broadcast to a shape by numpy's rules."""
-        return self.elementwise([value], tensor_type(shape, self.element(value)), lambda s, x: x, widen=False)
+        return self.elementwise([value], tensor_type(shape, self.element(value)), _same, widen=False)
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """The same elements in row-major order, in another shape: collapsed to one dimension, then expanded."""
@@ -528,7 +527,16 @@ class LinalgBuilder:
 
 def _without_outputs(body: Body, outputs: int) -> Body:
     """A body that does not see the output arguments."""
-    return lambda scalars, *args: body(scalars, *args[: len(args) - outputs])
+
+    def inputs_only(scalars: ScalarBuilder, *args: SSAValue) -> SSAValue | Sequence[SSAValue]:
+        return body(scalars, *args[: len(args) - outputs])
+
+    return inputs_only
+
+
+def _same(_: ScalarBuilder, value: SSAValue, *_outputs: SSAValue) -> SSAValue:
+    """The body that yields its input."""
+    return value
 
 
 def _reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[Any]:

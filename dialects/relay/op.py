@@ -36,6 +36,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     FloatAttr,
+    FunctionType,
     IntegerAttr,
     StringAttr,
     TensorType,
@@ -197,14 +198,18 @@ def _decode(attribute: Attribute, hint: Any) -> Any:
         case StringAttr() if hint is str:
             return attribute.data
         case DenseArrayBase() if typing.get_origin(hint) is tuple:
-            return tuple(attribute.get_values())
+            return _numbers(attribute)
         case ArrayAttr() if typing.get_origin(hint) is tuple:
             item = typing.get_args(hint)[0]
-            return tuple(_decode(v, item) for v in cast(ArrayAttr[Attribute], attribute).data)
+            return tuple(_decode(v, item) for v in attribute.data)
         case TypeAttribute() if hint is Attribute:
             return attribute
         case _:
             raise VerifyException(f"expected a value of type {_describe(hint)}, but found {attribute}")
+
+
+def _numbers(array: Attribute) -> tuple[int | float, ...]:
+    return tuple(cast(Any, array).get_values())
 
 
 def _describe(hint: Any) -> str:
@@ -344,11 +349,10 @@ class RelayOp(IRDLOperation):
         if (type_ := parser.parse_optional_type()) is not None and not (
             len(unresolved) != 1 and parser.parse_optional_punctuation("->")
         ):
-            if isinstance(type_, TensorType) or not hasattr(type_, "inputs"):
-                operand_types, result_types = [type_], [type_]
+            if isinstance(type_, FunctionType):
+                operand_types, result_types = type_.inputs.data, type_.outputs.data
             else:
-                operand_types = list(cast(Any, type_).inputs.data)
-                result_types = list(cast(Any, type_).outputs.data)
+                operand_types = result_types = (cast(Attribute, type_),)
         else:
             parser.raise_error("expected the types: `(operand types) -> result types`, or one type")
         operands = parser.resolve_operands(unresolved, operand_types, position)
@@ -384,14 +388,14 @@ def _print_value(printer: Printer, attribute: Attribute | None) -> None:
         case FloatAttr():
             printer.print_string(_float_literal(attribute.value.data))
         case DenseArrayBase():
-            values = attribute.get_values()
             with printer.in_square_brackets():
                 printer.print_list(
-                    values, lambda v: printer.print_string(str(v) if isinstance(v, int) else _float_literal(v))
+                    _numbers(attribute),
+                    lambda v: printer.print_string(str(v) if isinstance(v, int) else _float_literal(v)),
                 )
         case ArrayAttr():
             with printer.in_square_brackets():
-                printer.print_list(attribute.data, lambda v: _print_value(printer, cast(Attribute, v)))
+                printer.print_list(attribute.data, lambda v: _print_value(printer, v))
         case _:
             printer.print_attribute(attribute)
 

@@ -1,4 +1,4 @@
-"""Tensor types of the relay dialect: element types, their numpy dtypes, and the shape arithmetic that type relations share.
+"""Tensor types of the relay dialect: element types, their numpy dtypes, and the shape arithmetic of type relations.
 
 A dimension is an int, or `ANY` (printed `?`) where it is not known before run time.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -108,14 +108,15 @@ def is_bool(element: Attribute) -> bool:
 
 def is_unsigned(element: Attribute) -> bool:
     """Whether it is an unsigned integer; bool counts as unsigned."""
-    return isinstance(element, IntegerType) and (
-        element.signedness.data == Signedness.UNSIGNED or element.width.data == 1
-    )
+    if not isinstance(element, IntegerType):
+        return False
+    integer = cast(IntegerType, element)
+    return integer.signedness.data == Signedness.UNSIGNED or integer.width.data == 1
 
 
 def is_integer(element: Attribute) -> bool:
     """Whether it is an integer other than bool."""
-    return isinstance(element, IntegerType) and element.width.data > 1
+    return isinstance(element, IntegerType) and cast(IntegerType, element).width.data > 1
 
 
 def is_static(shape: Sequence[int]) -> bool:
@@ -130,7 +131,7 @@ def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
 
 
 def normalize_axes(axes: Iterable[int], rank: int) -> tuple[int, ...]:
-    """The axes counted from the front, in the given order; raises VerifyException for one out of range or given twice."""
+    """The axes counted from the front, in order; raises VerifyException for one out of range or given twice."""
     normal = tuple(normalize_axis(axis, rank) for axis in axes)
     if len(set(normal)) != len(normal):
         raise VerifyException(f"an axis occurs twice in {list(normal)}")
@@ -176,8 +177,9 @@ def compatible(left: Attribute, right: Attribute) -> bool:
     """Whether two types agree in element type, rank and each dimension known on both sides."""
     if not isinstance(left, TensorType) or not isinstance(right, TensorType):
         return left == right
+    have, want = cast(Tensor, left), cast(Tensor, right)
     return (
-        left.element_type == right.element_type
-        and left.get_num_dims() == right.get_num_dims()
-        and all(a == b or ANY in (a, b) for a, b in zip(left.get_shape(), right.get_shape(), strict=True))
+        have.element_type == want.element_type
+        and have.get_num_dims() == want.get_num_dims()
+        and all(a == b or ANY in (a, b) for a, b in zip(have.get_shape(), want.get_shape(), strict=True))
     )

@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from xdsl.context import Context
 
@@ -83,16 +85,13 @@ class WeightStore:
 
         Raises OSError or safetensors.SafetensorError for a file that cannot be read.
         """
-        from safetensors import safe_open
-
-        with safe_open(str(path), framework="np") as file:
+        with _open(path) as file:
             keys = list(file.keys())
 
         def reader(key: str) -> Loader:
             def read() -> np.ndarray:
-                import ml_dtypes  # noqa: F401  (teaches numpy bfloat16)
-
-                with safe_open(str(path), framework="np") as file:
+                import_module("ml_dtypes")  # teaches numpy bfloat16
+                with _open(path) as file:
                     return file.get_tensor(key)
 
             return read
@@ -102,8 +101,7 @@ class WeightStore:
 
     def save(self, path: Path, keys: Iterable[str]) -> None:
         """Writes the named tensors to a safetensors file, beside it first and then renamed."""
-        from safetensors.numpy import save_file
-
+        save_file = cast(Any, import_module("safetensors.numpy")).save_file
         beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
             beside.touch()
@@ -113,6 +111,20 @@ class WeightStore:
             os.replace(beside, path)
         finally:
             beside.unlink(missing_ok=True)
+
+
+class _SafetensorsFile(Protocol):
+    """What is used of an open safetensors file, whose package declares no types."""
+
+    def keys(self) -> Iterable[str]: ...
+
+    def get_tensor(self, name: str) -> np.ndarray: ...
+
+
+def _open(path: Path) -> AbstractContextManager[_SafetensorsFile]:
+    from safetensors import safe_open
+
+    return cast("AbstractContextManager[_SafetensorsFile]", safe_open(str(path), framework="np"))
 
 
 def _contiguous(array: np.ndarray) -> np.ndarray:

@@ -114,7 +114,8 @@ class ContractionKernel:
             full = tuple(Lanes(schedule.lanes, schedule.lanes) for _ in range(schedule.vectors))
             pieces = [(0, whole, step, replace(tile, vectors=full))] if whole else []
             if whole < extent:
-                vectors, left = [], extent - whole
+                vectors: list[Lanes] = []
+                left = extent - whole
                 while left > 0:
                     vectors.append(Lanes(schedule.lanes, min(left, schedule.lanes)))
                     left -= schedule.lanes

@@ -9,6 +9,7 @@ from typing import Any, cast
 from xdsl.dialects import arith, vector
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from relay_mlir.dialects.relay.types import is_float
@@ -47,7 +48,7 @@ def finish(emit: Emitter, task: Task, values: Sequence[SSAValue], point: Point) 
         return
     positions = tuple(emit.evaluate(expr, point.positions) for expr in view.outputs[0].map.results)
     there = Point(positions, len(positions) - 1 if point.lanes else -1, point.lanes)
-    known = {task.epilogue.body.args[task.epilogue_input]: values[0]}
+    known: dict[SSAValue, SSAValue] = {task.epilogue.body.args[task.epilogue_input]: values[0]}
     results = evaluate(emit, task.epilogue, there, known)
     for value, access in zip(results, task.epilogue.outputs, strict=True):
         write(emit, value, access, there)
@@ -141,7 +142,9 @@ def _emit_along(emit: Emitter, task: Task, lane: int, lanes: int) -> None:
     outer = [loop for loop in view.parallels if loop != lane]
 
     def pieces(point: Point, base: Index, size: int, distribute: bool) -> None:
-        at = lambda offset: _with(point, lane, base + offset, Lanes(lanes, lanes))  # noqa: E731
+        def at(offset: Index) -> Point:
+            return _with(point, lane, base + offset, Lanes(lanes, lanes))
+
         unroll = min(4, size // lanes) if view.reductions else 1
         whole = size // (lanes * unroll) * (lanes * unroll) if unroll else 0
 
@@ -319,7 +322,7 @@ def _emit_across(emit: Emitter, task: Task, lane: int, lanes: int) -> None:
         total = partial[0]
         for other in partial[1:]:
             total = join(total, other)
-        flags = FastMathFlagsAttr("none" if emit.strict or not is_float(element) else [arith.FastMathFlag.REASSOC])
+        flags = FastMathFlagsAttr("none" if emit.strict or not is_float(element) else [FastMathFlag.REASSOC])
         made = vector.ReductionOp.build(
             operands=[total, []],
             result_types=[element],

@@ -26,7 +26,8 @@ MLIR_OPT, MLIR_TRANSLATE = shutil.which("mlir-opt-22"), shutil.which("mlir-trans
 AVAILABLE = MLIR_OPT is not None and MLIR_TRANSLATE is not None
 
 _PASSES = [
-    "--one-shot-bufferize=bufferize-function-boundaries allow-return-allocs-from-loops function-boundary-type-conversion=identity-layout-map",
+    "--one-shot-bufferize=bufferize-function-boundaries allow-return-allocs-from-loops "
+    "function-boundary-type-conversion=identity-layout-map",
     "--buffer-results-to-out-params=modify-public-functions=true hoist-static-allocs=true",
     "--convert-linalg-to-loops",
     "--convert-vector-to-scf",
