@@ -44,7 +44,10 @@ CPU = (
 PIPELINES: dict[str, tuple[str, ...]] = {"relay": RELAY, "cpu": CPU}
 """The named pipelines of relay-opt."""
 
-PASSES: tuple[str, ...] = tuple(dict.fromkeys(CPU))
+LANGUAGE = ("relay-infer-type",)
+"""Passes on programs of the whole language that are run by name."""
+
+PASSES: tuple[str, ...] = tuple(dict.fromkeys((*CPU, *LANGUAGE)))
 """Every pass of this project by name."""
 
 

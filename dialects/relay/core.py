@@ -53,8 +53,8 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from relay_mlir.dialects.relay.language import instantiate
-from relay_mlir.dialects.relay.language_types import IncompleteType, is_complete
+from relay_mlir.dialects.relay.language import agree, instantiate
+from relay_mlir.dialects.relay.language_types import IncompleteType
 
 
 @irdl_op_definition
@@ -188,7 +188,7 @@ class ReturnOp(IRDLOperation):
     def verify_(self) -> None:
         func = cast(FuncOp, self.parent_op())
         found, expected = tuple(v.type for v in self.operands), func.function_type.outputs.data
-        if found != expected and all(map(is_complete, (*found, *expected))):
+        if not agree(found, expected):
             raise VerifyException(
                 f"returns ({', '.join(map(str, found))}), but @{func.sym_name.data} declares "
                 f"({', '.join(map(str, expected))})"
@@ -357,7 +357,7 @@ class IfOp(IRDLOperation):
         expected = tuple(result.type for result in self.results)
         for which, region in (("then", self.then_region), ("else", self.else_region)):
             found = tuple(value.type for value in cast(YieldOp, region.block.last_op).operands)
-            if found != expected and all(map(is_complete, (*found, *expected))):
+            if not agree(found, expected):
                 raise VerifyException(
                     f"the {which} branch yields ({', '.join(map(str, found))}), but the results are "
                     f"({', '.join(map(str, expected))})"

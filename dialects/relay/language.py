@@ -55,7 +55,6 @@ from relay_mlir.dialects.relay.language_types import (
     PolyType,
     RefType,
     TypeVarType,
-    is_complete,
     substitute,
 )
 from relay_mlir.dialects.relay.patterns import MatchPattern, parse_pattern, print_pattern
@@ -91,6 +90,11 @@ def instantiate(general: Attribute, found: Attribute, free: Sequence[str], bound
             same = len(general.types) == len(found.types)
             pairs = zip(general.types, found.types, strict=False)
     return same and all(instantiate(a, b, free, bound) for a, b in pairs)
+
+
+def agree(found: Sequence[Attribute], expected: Sequence[Attribute]) -> bool:
+    """Whether values of the one types may stand for the others: equal but for holes and `?` dimensions."""
+    return len(found) == len(expected) and all(instantiate(e, f, (), {}) for f, e in zip(found, expected, strict=True))
 
 
 def declaration(op: Operation, name: str) -> AdtOp | None:
@@ -377,7 +381,7 @@ def _check_yield(region: Region, expected: Sequence[Attribute], what: str) -> No
     if last is None or last.name != "relay.yield":
         raise VerifyException(f"{what} must end in relay.yield")
     found = [value.type for value in last.operands]
-    if found != list(expected) and all(map(is_complete, (*found, *expected))):
+    if not agree(found, expected):
         raise VerifyException(
             f"{what} yields ({', '.join(map(str, found))}), but ({', '.join(map(str, expected))}) is declared"
         )

@@ -1,0 +1,1 @@
+"""Type inference: terms with holes and their unification, and the coverage of matches."""
