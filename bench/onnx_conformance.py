@@ -28,6 +28,12 @@ sys.path.insert(0, str(HERE))
 from onnx_cases import KINDS, Case, cases, check_outputs, input_names  # noqa: E402
 
 PASSED, BOUND, REFUSED, WRONG, CRASHED = "passed", "passed with values bound", "refused", "wrong", "crashed"
+KNOWN = {
+    "test_attention_4d_causal_fp16": "two elements differ by one unit of f16: products add up in f32 here, in f16 there",
+    "test_dft_inverse": "imaginary parts that are 0: 3e-15 here, the 2e-7 of an f32 transform there",
+    "test_dft_inverse_opset19": "as test_dft_inverse",
+}
+"""Why tests that fail do."""
 OUTCOMES = (PASSED, BOUND, REFUSED, WRONG, CRASHED)
 TIMEOUT = 120
 Executor = Callable[[Case, dict[str, Any], dict[str, np.ndarray]], list[np.ndarray]]
@@ -119,7 +125,7 @@ def _needed(message: str, case: Case, given: dict[str, Any], values: dict[str, n
     candidates = [name for name in reversed(given) if name not in values]
     position = re.search(r"input (\d+) \(", message)
     nodes = case.proto().graph.node
-    if position is not None and len(nodes) == 1:
+    if position is not None and len(nodes) == 1 and "operators that define it" not in message:
         name = nodes[0].input[int(position[1])]
         return name if name in candidates else None
     return candidates[0] if candidates else None
@@ -204,7 +210,11 @@ def report(results: Sequence[Result], executor: str) -> str:
         "",
         "## Failures",
         "",
-        *[f"- `{r.name}` ({r.outcome}): {r.reason}" for r in results if r.outcome in (WRONG, CRASHED)],
+        *[
+            f"- `{r.name}` ({r.outcome}): {KNOWN.get(r.name, r.reason)}"
+            for r in results
+            if r.outcome in (WRONG, CRASHED)
+        ],
         "",
         "## Reasons for refusals",
         "",

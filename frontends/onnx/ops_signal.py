@@ -123,7 +123,8 @@ def col2im(c: Emitter, node: NodeView) -> Value:
     offsets = np.array(list(product(*map(range, block)))) * dilations  # [block, rank]
     corners = np.array(list(product(*map(range, places)))) * strides  # [count, rank]
     where = offsets[:, None, :] + corners[None, :, :]
-    flat = np.ravel_multi_index(tuple(where.reshape(-1, rank).T), padded).astype(np.int64)
+    weights = np.array([prod(padded[at + 1 :]) for at in range(rank)])
+    flat = (where.reshape(-1, rank) * weights).sum(axis=1).astype(np.int64)
     values = c.transpose(c.reshape(x, (n * channels, prod(block) * count)), (1, 0))
     zeros = c.op("zeros", shape=(prod(padded), n * channels), dtype=x.element)
     total = c.op("scatter_nd", zeros, c.constant(flat.reshape(1, -1)), values, mode="add")
