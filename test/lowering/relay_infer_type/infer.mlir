@@ -3,9 +3,9 @@
 // Holes are filled from operands, through a closure that is called, and in both directions.
 // CHECK-LABEL: relay.func @holes(
 // CHECK-SAME:    %{{.*}}: tensor<4xf32>) -> tensor<4xf32>
-// CHECK:         relay.add {{.*}} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 // CHECK:         relay.fn (%{{.*}}: tensor<4xf32>) -> tensor<4xf32>
 // CHECK:           relay.nn.relu {{.*}} : tensor<4xf32>
+// CHECK:         relay.add {{.*}} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 // CHECK:         relay.apply {{.*}} : (tensor<4xf32>) -> tensor<4xf32>, (tensor<4xf32>) -> tensor<4xf32>
 relay.func @holes(%x: tensor<4xf32>) -> !relay.incomplete {
   %f = relay.fn (%y: !relay.incomplete) -> !relay.incomplete {
