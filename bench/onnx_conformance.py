@@ -14,6 +14,7 @@ import re
 import selectors
 import subprocess
 import sys
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -174,19 +175,33 @@ class Worker:
         return None
 
 
-def run_all(chosen: Sequence[Case], arguments: Sequence[str]) -> list[Result]:
-    """The results of the cases, each run in a worker."""
-    results: list[Result] = []
-    worker = Worker(arguments)
-    for case in chosen:
-        answer = worker.run(case.name)
-        if answer is None:
-            code = worker.process.returncode
-            answer = (CRASHED, f"the process ended with {code}" if code != -9 else f"no answer in {TIMEOUT} s")
-            worker = Worker(arguments)
-        results.append(Result(case.name, case.operator, case.kind, *answer))
-    worker.process.kill()
-    return results
+def run_all(chosen: Sequence[Case], arguments: Sequence[str], jobs: int) -> list[Result]:
+    """The results of the cases in their order, each run in one of `jobs` workers."""
+    results: dict[int, Result] = {}
+    waiting = iter(list(enumerate(chosen)))
+    lock = threading.Lock()
+
+    def serve() -> None:
+        worker = Worker(arguments)
+        while True:
+            with lock:
+                position, case = next(waiting, (-1, None))
+            if case is None:
+                break
+            answer = worker.run(case.name)
+            if answer is None:
+                code = worker.process.returncode
+                answer = (CRASHED, f"the process ended with {code}" if code != -9 else f"no answer in {TIMEOUT} s")
+                worker = Worker(arguments)
+            results[position] = Result(case.name, case.operator, case.kind, *answer)
+        worker.process.kill()
+
+    threads = [threading.Thread(target=serve) for _ in range(jobs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [results[position] for position in sorted(results)]
 
 
 def report(results: Sequence[Result], executor: str) -> str:
@@ -250,6 +265,7 @@ def main() -> None:
     parser.add_argument("--expanded", action="store_true", help="the node tests written out as functions instead")
     parser.add_argument("--filter", default="", help="only tests whose name contains this")
     parser.add_argument("--output", type=Path, help="where to write the coverage document")
+    parser.add_argument("--jobs", type=int, default=1, help="how many tests run at a time")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.worker:
@@ -257,7 +273,7 @@ def main() -> None:
         return
     chosen = [case for case in cases(args.kinds, args.expanded) if args.filter in case.name]
     passed_on = ["--executor", args.executor, "--kinds", *args.kinds, *["--expanded"] * args.expanded]
-    results = run_all(chosen, passed_on)
+    results = run_all(chosen, passed_on, args.jobs)
     for result in results:
         if result.outcome not in (PASSED, BOUND):
             print(f"{result.outcome:8} {result.name}: {result.reason}")
