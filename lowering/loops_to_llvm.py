@@ -1,8 +1,9 @@
 """The pass loops-to-llvm: functions on memrefs, with structured control flow, to the llvm dialect.
 
 A memref argument becomes a pointer to its first element, followed by one i64 for each size and stride that its type
-leaves open; a bf16 is its bits in an i16; index is i64. Private functions become internal ones. Functions of the C
-library that are called (aligned_alloc, free, f64 functions) are declared.
+leaves open; a bf16 is its bits in an i16; index is i64. Private functions become internal ones; `@sin` becomes
+`@sin.local`, which no symbol of a C library can be. Functions of the C library that are called (aligned_alloc, free,
+f64 functions) are declared.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func, llvm, memref
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
@@ -108,6 +109,32 @@ def _erase_unused(region: Region) -> None:
                 block.erase_op(op, safe_erase=False)
 
 
+def _rename_private(module: ModuleOp) -> None:
+    """Gives private symbols names with a dot.
+
+    Otherwise a call of the C library, by this pass or by LLVM's code generator, could reach a function of the module.
+    """
+    symbols = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp | memref.GlobalOp)}
+    renamed: dict[str, StringAttr] = {}
+    for name, op in symbols.items():
+        visibility = op.sym_visibility
+        declared = isinstance(op, func.FuncOp) and op.is_declaration
+        if visibility is None or visibility.data != "private" or declared or "." in name:
+            continue
+        new = f"{name}.local"
+        while new in symbols:
+            new += ".local"
+        op.properties["sym_name"] = renamed[name] = StringAttr(new)
+    if not renamed:
+        return
+    for op in module.walk():
+        for references in (op.properties, op.attributes):
+            for key, attribute in list(references.items()):
+                if isinstance(attribute, SymbolRefAttr) and attribute.root_reference.data in renamed:
+                    target = renamed[attribute.root_reference.data]
+                    references[key] = SymbolRefAttr(target, attribute.nested_references)
+
+
 def _declare(module: ModuleOp, externals: dict[str, llvm.LLVMFunctionType]) -> None:
     defined: dict[str, llvm.FuncOp] = {op.sym_name.data: op for op in module.ops if isinstance(op, llvm.FuncOp)}
     for name, type_ in sorted(externals.items()):
@@ -135,6 +162,7 @@ class LoopsToLlvmPass(ModulePass):
     name = "loops-to-llvm"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        _rename_private(op)
         externals: dict[str, llvm.LLVMFunctionType] = {}
         block = op.body.block
         for old in list(block.ops):

@@ -8,8 +8,8 @@ func.func @arguments(%x: memref<?x4xf32> {llvm.noalias, llvm.readonly}, %y: f32)
   return
 }
 
-// A private function is internal.
-// CHECK-LABEL: llvm.func internal @hidden()
+// A private function is internal, under a name that no function of a C library has.
+// CHECK-LABEL: llvm.func internal @hidden.local()
 func.func private @hidden() {
   return
 }

@@ -350,6 +350,40 @@ def test_strides_known_at_run_time():
     agree(text, [floats(6, 8), floats(3, 5), np.array([1], np.int64)])
 
 
+def test_private_names_do_not_hide_the_c_library():
+    """Private symbols named as functions that the conversion (sin) and LLVM's code generator (fmod) call."""
+    text = """
+    memref.global "private" constant @cos : memref<1xf64> = dense<0.25>
+    func.func private @sin(%x: memref<4xf64>, %y: memref<4xf64>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c4 = arith.constant 4 : index
+      %table = memref.get_global @cos : memref<1xf64>
+      %q = memref.load %table[%c0] : memref<1xf64>
+      scf.for %i = %c0 to %c4 step %c1 {
+        %v = memref.load %x[%i] : memref<4xf64>
+        %s = math.sin %v : f64
+        %c = math.cos %s : f64
+        %r = func.call @fmod(%c, %q) : (f64, f64) -> f64
+        memref.store %r, %y[%i] : memref<4xf64>
+      }
+      return
+    }
+    func.func private @fmod(%x: f64, %q: f64) -> f64 {
+      %r = arith.remf %x, %q : f64
+      %s = arith.addf %r, %x : f64
+      return %s : f64
+    }
+    func.func @f(%x: memref<4xf64>, %y: memref<4xf64>) attributes {llvm.emit_c_interface} {
+      func.call @sin(%x, %y) : (memref<4xf64>, memref<4xf64>) -> ()
+      return
+    }"""
+    x, y = np.array([0.5, -1.25, 3.0, -0.0]), np.zeros(4)
+    run(text, [x, y])
+    cosines = np.cos(np.sin(x))
+    np.testing.assert_allclose(y, np.fmod(cosines, 0.25) + cosines, rtol=1e-15)
+
+
 @needs_stock_mlir
 def test_allocation_globals_calls_and_sizes():
     text = """
