@@ -83,10 +83,10 @@ def _demo(picture: Path, folder: Path) -> int:
     print(f"          {text_of(expected, alphabet)!r} with onnxruntime; ", end="")
     print(f"the probabilities differ by at most {abs(found - expected).max():.1e}")
     print(f"time      {our_ms:.2f} ms, onnxruntime {their_ms:.2f} ms: medians of {RUNS} runs in turn, one thread\n")
-    width = max(len(_short(file.path)) for file in files)
+    width, size = max(len(_short(file.path)) for file in files), max(len(file.size) for file in files)
     print("The program at each level:\n")
     for file in files:
-        print(f"  {_short(file.path):<{width}}  {file.size:>12}  {file.shows}")
+        print(f"  {_short(file.path):<{width}}  {file.size:>{size}}  {file.shows}")
     return 0
 
 

@@ -39,6 +39,12 @@ def _scf() -> Dialect:
     return SCF
 
 
+def _linalg() -> Dialect:
+    from relay_mlir.dialects.upstream.linalg import LINALG
+
+    return LINALG
+
+
 def _memref() -> Dialect:
     from relay_mlir.dialects.upstream.memref import MEMREF
 
@@ -47,6 +53,7 @@ def _memref() -> Dialect:
 
 DIALECTS: dict[str, Callable[[], Dialect]] = {
     "arith": _arith,
+    "linalg": _linalg,
     "llvm": _llvm,
     "memref": _memref,
     "scf": _scf,

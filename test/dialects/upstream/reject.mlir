@@ -29,3 +29,36 @@ llvm.func @compare(%x: vector<4xf32>) {
   %0 = "llvm.fcmp"(%x, %x) <{predicate = 4 : i64, fastmathFlags = #llvm.fastmath<none>}> : (vector<4xf32>, vector<4xf32>) -> i1
   llvm.return
 }
+
+// -----
+
+func.func @no_maps(%x: tensor<2xf32>) {
+  // expected-error @below {{expected indexing_maps, a list of affine maps}}
+  linalg.generic {iterator_types = ["parallel"]} outs(%x : tensor<2xf32>) {
+  ^bb0(%v: f32):
+    linalg.yield %v : f32
+  } -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @unknown_iterator(%x: tensor<2xf32>) {
+  // expected-error @below {{unknown iterator type "sideways"}}
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["sideways"]} outs(%x : tensor<2xf32>) {
+  ^bb0(%v: f32):
+    linalg.yield %v : f32
+  } -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @unknown_attribute(%x: tensor<2xf32>) {
+  // expected-error @below {{unknown attribute 'speed': others come after `attrs =`}}
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"], speed = 2} outs(%x : tensor<2xf32>) {
+  ^bb0(%v: f32):
+    linalg.yield %v : f32
+  } -> tensor<2xf32>
+  return
+}

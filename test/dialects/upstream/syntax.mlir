@@ -66,3 +66,18 @@ func.func @vectors(%m: vector<4xi1>, %p: i1, %f: vector<4xf32>, %i: vector<4xi32
   %6 = vector.step : vector<4xindex>
   return
 }
+
+// CHECK-LABEL: @generic
+func.func @generic(%x: tensor<2x3xf32>, %a: tensor<2xf32>, %b: tensor<2xi64>) -> (tensor<2xf32>, tensor<2xi64>) {
+  // CHECK:      %m, %n = linalg.generic {indexing_maps = [{{.*}}], iterator_types = ["parallel", "reduction"]}
+  // CHECK-SAME:   ins(%x : tensor<2x3xf32>) outs(%a, %b : tensor<2xf32>, tensor<2xi64>) attrs =  {note = 1 : i64} {
+  // CHECK:      } -> (tensor<2xf32>, tensor<2xi64>)
+  %m, %n = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<2x3xf32>) outs(%a, %b : tensor<2xf32>, tensor<2xi64>) attrs = {note = 1 : i64} {
+  ^bb0(%v: f32, %o: f32, %p: i64):
+    linalg.yield %v, %p : f32, i64
+  } -> (tensor<2xf32>, tensor<2xi64>)
+  return %m, %n : tensor<2xf32>, tensor<2xi64>
+}
