@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute
 
-from relay_mlir.dialects.relay.types import ANY, is_integer, is_static, tensor
+from relay_mlir.dialects.relay.types import ANY, is_integer, is_static, numpy_dtype, tensor
 from relay_mlir.frontends.onnx.emitter import Emitter
 from relay_mlir.frontends.onnx.value import Value
 
@@ -19,12 +20,12 @@ _LONGEST = 64
 """The length up to which an integer vector may be a vector of dimensions."""
 
 
-def vector_of(c: Emitter, dims: Sequence[int], shape: Sequence[int] | None = None) -> Value:
-    """The i64 tensor (a vector, or of the given shape) of these elements; a constant where all are known."""
+def vector_of(c: Emitter, dims: Sequence[int], shape: Sequence[int] | None = None, element: Attribute = i64) -> Value:
+    """The tensor (a vector, or of the given shape) of these elements; a constant where all are known."""
     shape = (len(dims),) if shape is None else tuple(shape)
     if ANY not in dims:
-        return c.constant(np.asarray(dims, np.int64).reshape(shape))
-    return Value(tensor(shape, i64), dims=tuple(dims))
+        return c.constant(np.asarray(dims, numpy_dtype(element)).reshape(shape))
+    return Value(tensor(shape, element), dims=tuple(dims))
 
 
 def dims_of(value: Value) -> tuple[int, ...] | None:

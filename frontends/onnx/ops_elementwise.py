@@ -9,7 +9,8 @@ from onnx import TensorProto
 from xdsl.dialects.builtin import f64, i1
 from xdsl.ir import Attribute
 
-from relay_mlir.dialects.relay.types import element_type, is_bool, is_float, numpy_dtype, show_shape
+from relay_mlir.dialects.relay.types import element_type, is_bool, is_float, is_integer, numpy_dtype, show_shape
+from relay_mlir.frontends.onnx.dims import vector_of
 from relay_mlir.frontends.onnx.emitter import Emitter
 from relay_mlir.frontends.onnx.node import NodeView
 from relay_mlir.frontends.onnx.problem import Problem
@@ -242,6 +243,8 @@ def clip(c: Emitter, node: NodeView) -> Value:
 
 def converted(c: Emitter, x: Value, element: Attribute) -> Value:
     """The tensor in another element type; to bool by comparison with zero, so that 0.5 is true."""
+    if x.dims is not None and is_integer(element):
+        return vector_of(c, x.dims, x.shape, element)
     if is_bool(element) and not is_bool(x.element):
         return c.op("not_equal", x, c.scalar(0, x))
     return c.cast(x, element)

@@ -36,7 +36,7 @@ def _gathered_dims(c: Emitter, x: Value, indices: Value) -> Value:
     dims, positions = dims_of(x) or (), dims_of(indices) or ()
     if any(not -len(dims) <= at < len(dims) for at in positions):
         raise Problem(f"an index is out of range for a vector of {len(dims)}")
-    return vector_of(c, [dims[at] for at in positions], indices.shape)
+    return vector_of(c, [dims[at] for at in positions], indices.shape, x.element)
 
 
 @converts("GatherElements", since=11)

@@ -71,7 +71,7 @@ def squeeze(c: Emitter, node: NodeView) -> Value:
         axes = tuple(at for at, dim in enumerate(x.static_shape("axes are not given")) if dim == 1)
     axes = normalize_axes(axes, x.rank)
     if x.dims is not None:
-        return vector_of(c, x.dims, ())
+        return vector_of(c, x.dims, (), x.element)
     return c.op("squeeze", x, axis=axes) if axes else x
 
 
@@ -81,7 +81,7 @@ def unsqueeze(c: Emitter, node: NodeView) -> Value:
     if axes is None:
         raise Problem("attribute 'axes' is required")
     if x.dims is not None:
-        return vector_of(c, x.dims, (1,))
+        return vector_of(c, x.dims, (1,), x.element)
     for axis in sorted(normalize_axes(axes, x.rank + len(axes))):
         x = c.op("expand_dims", x, axis=axis)
     return x
@@ -125,7 +125,7 @@ def concat(c: Emitter, node: NodeView) -> Value:
     values = node.rest()
     axis = normalize_axis(node.integer("axis", 1) if node.opset < 4 else node.integer("axis"), values[0].rank)
     if open_dims(*values):
-        return vector_of(c, [dim for value in values for dim in dims_of(value) or ()])
+        return vector_of(c, [dim for value in values for dim in dims_of(value) or ()], element=values[0].element)
     return c.op("concatenate", *values, axis=axis) if len(values) > 1 else values[0]
 
 
@@ -187,7 +187,7 @@ def _slice(
     if 0 in steps:
         raise Problem("a step must not be 0")
     if x.dims is not None:
-        return vector_of(c, x.dims[slice(starts[0], ends[0], steps[0])] if starts else x.dims)
+        return vector_of(c, x.dims[slice(starts[0], ends[0], steps[0])] if starts else x.dims, element=x.element)
     if any(x.shape[axis] == ANY for axis in axes):
         x.static_shape(f"slicing {show_shape(x.shape)} needs the sizes of axes {list(axes)}", axes)
     if not axes:

@@ -92,12 +92,21 @@ def flattening(rest: int = 12) -> onnx.ModelProto:
     """Reshape(x, [Shape(x)[0], 12]), as exporters write a flatten with an open batch."""
     nodes = [
         helper.make_node("Shape", ["x"], ["s"]),
-        helper.make_node("Gather", ["s", "zero"], ["n"]),
+        helper.make_node("Cast", ["s"], ["s32"], to=TensorProto.INT32),
+        helper.make_node("Slice", ["s32", "begin", "end"], ["front"]),
+        helper.make_node("Cast", ["front"], ["front64"], to=TensorProto.INT64),
+        helper.make_node("Gather", ["front64", "zero"], ["n"]),
         helper.make_node("Unsqueeze", ["n", "axes"], ["nv"]),
         helper.make_node("Concat", ["nv", "rest"], ["target"], axis=0),
         helper.make_node("Reshape", ["x", "target"], ["y"]),
     ]
-    weights = {"zero": np.int64(0), "axes": np.array([0]), "rest": np.array([rest])}
+    weights = {
+        "begin": np.array([0]),
+        "end": np.array([-1]),
+        "zero": np.int64(0),
+        "axes": np.array([0]),
+        "rest": np.array([rest]),
+    }
     return model(nodes, [info("x", ["batch", 3, 4])], ["y"], weights)
 
 

@@ -74,7 +74,7 @@ def test_locations_and_names_are_written(tmp_path: Path):
     assert translate(network(tmp_path / "net.onnx"), "-o", tmp_path / "net.mlir")[0] == 0
     text = (tmp_path / "net.mlir").read_text()
     assert 'loc("/mat mul")' in text
-    assert 'loc("quo\\"ted\\\\")' in text
+    assert 'loc("quo\\22ted\\\\")' in text
     assert 'input_names = ["x"], output_names = ["y", "z", "i"], weights = "net.safetensors"' in text
 
 
