@@ -17,6 +17,7 @@ RELAY = (
     "fold-scale-axis",  # needs the scales as constants; leaves arithmetic on weights
     "simplify-expr",  # merges the additions that scales stood between
     "fold-constant",
+    "split-conv-transpose",  # after scales are folded into its weight; leaves arithmetic on the weight
     "convert-layout",  # channels last, which the kernels are written for
     "fold-constant",  # of the transposed weights
     "eliminate-common-subexpr",
@@ -41,13 +42,23 @@ CPU = (
 )
 """To the llvm dialect, for the CPU."""
 
-PIPELINES: dict[str, tuple[str, ...]] = {"relay": RELAY, "cpu": CPU}
+CPU_LANGUAGE = (
+    *RELAY,
+    "relay-to-heap",  # what is not primitive; the rest goes the way of every primitive function
+    *(name for name in CPU[len(RELAY) :] if name not in ("outline-parallel", "loops-to-llvm")),
+    "insert-reference-counts",  # after bufferize, which says what kernels may write in place
+    "loops-to-llvm",
+    "heap-to-llvm",
+)
+"""To the llvm dialect, for the CPU, of programs that are more than straight lines of operators on tensors."""
+
+PIPELINES: dict[str, tuple[str, ...]] = {"relay": RELAY, "cpu": CPU, "cpu-language": CPU_LANGUAGE}
 """The named pipelines of relay-opt."""
 
 LANGUAGE = ("relay-infer-type",)
 """Passes on programs of the whole language that are run by name."""
 
-PASSES: tuple[str, ...] = tuple(dict.fromkeys((*CPU, *LANGUAGE)))
+PASSES: tuple[str, ...] = tuple(dict.fromkeys((*CPU, *CPU_LANGUAGE, *LANGUAGE)))
 """Every pass of this project by name."""
 
 
