@@ -1,4 +1,4 @@
-"""The phases of a transposed convolution together are the transposed convolution, at every stride, kernel and padding."""
+"""The phases of a transposed convolution together are the transposed convolution, at every stride and padding."""
 
 from itertools import product
 
