@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -69,30 +69,37 @@ class Packing:
         return hashlib.sha256(repr(self).encode()).hexdigest()[:8]
 
     def apply(self, weight: np.ndarray) -> np.ndarray:
-        """The packed array of a weight of the old shape."""
+        """The packed array of a weight of the old shape; made one panel at a time, so that only it takes memory."""
+        import numpy as np
+
+        packed = np.zeros(self.packed_shape, weight.dtype)
+        axis = len(self.batches)
+        extent = self.extents[self.lane_loop]
+        for number, start in enumerate(range(0, extent, self.panel)):
+            lanes = np.arange(start, min(start + self.panel, extent))
+            into = packed[(slice(None),) * axis + (number, Ellipsis, slice(0, len(lanes)))]
+            into[...] = np.moveaxis(self._lanes(weight, lanes), axis, -1)
+        return packed
+
+    def _lanes(self, weight: np.ndarray, lanes: np.ndarray) -> np.ndarray:
+        """`weight[batches..., lanes, reductions...]`; a view where the map only permutes loops."""
         import numpy as np
 
         order = (*self.batches, self.lane_loop, *self.reductions)
-        grids = np.ix_(*(np.arange(self.extents[loop]) for loop in order))
+        axes = [expr.position for expr in self.map.results if isinstance(expr, AffineDimExpr)]
+        if len(axes) == len(self.map.results) and sorted(axes) == sorted(order):
+            view = weight.transpose([axes.index(loop) for loop in order])
+            return view[(slice(None),) * len(self.batches) + (slice(int(lanes[0]), int(lanes[-1]) + 1),)]
+        ranges = [lanes if loop == self.lane_loop else np.arange(self.extents[loop]) for loop in order]
         positions: list[Any] = [0] * self.map.num_dims
-        for loop, grid in zip(order, grids, strict=True):
+        for loop, grid in zip(order, np.ix_(*ranges), strict=True):
             positions[loop] = grid
-        index = tuple(np.asarray(evaluate(expr, positions)) for expr in self.map.results)
-        unpacked = weight[index]
-        lane_axis = len(self.batches)
-        width = self.packed_shape[lane_axis] * self.panel
-        padding = [(0, 0)] * unpacked.ndim
-        padding[lane_axis] = (0, width - self.extents[self.lane_loop])
-        padded = np.pad(unpacked, padding)
-        split = padded.reshape(
-            (*padded.shape[:lane_axis], width // self.panel, self.panel, *padded.shape[lane_axis + 1 :])
-        )
-        return np.ascontiguousarray(np.moveaxis(split, lane_axis + 1, -1))
+        return weight[tuple(np.asarray(evaluate(expr, positions)) for expr in self.map.results)]
 
 
 def evaluate(expr: AffineExpr, positions: Sequence[Any]) -> Any:
     """The value of an affine expression at positions, which may be numpy arrays."""
-    from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr
+    from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
 
     match expr:
         case AffineDimExpr():
