@@ -95,7 +95,7 @@ def model(name: str, folder: Path = FOLDER) -> Path:
     import onnx
     from make_models import MODELS, reseeded
 
-    if name.startswith("light_"):
+    if name in (f"light_{light}" for light in LIGHT):
         from onnx.backend.test.loader import DATA_DIR
 
         made = reseeded(Path(DATA_DIR) / "light" / f"{name}.onnx")
