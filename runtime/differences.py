@@ -23,7 +23,7 @@ from relay_mlir.lowering.pipeline import RELAY
 from relay_mlir.runtime.compare import compare
 from relay_mlir.runtime.compiler import Options, compile_module, pipeline
 from relay_mlir.runtime.executable import Executable
-from relay_mlir.runtime.interpreter import interpret
+from relay_mlir.runtime.interpreter import Interpreter
 from relay_mlir.runtime.signature import signature_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def reference(ctx: RelayContext, module: ModuleOp, inputs: Arrays) -> dict[str, 
     """The outputs of a relay module by name, from the interpreter."""
     main = cast(FuncOp, main_function(module))
     names = main.names("input_names")
-    results = interpret(module, ctx.weights, [inputs[name] for name in names])
+    results = Interpreter(module, ctx.weights).run(*(inputs[name] for name in names))
     return dict(zip(main.names("output_names"), cast("list[np.ndarray]", results), strict=True))
 
 
