@@ -14,26 +14,23 @@ from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import bufferization, func, memref
+from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
-    MemRefType,
     ModuleOp,
-    StringAttr,
-    UnitAttr,
 )
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
+from xdsl.ir import BlockArgument
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder
-from relay_mlir.dialects.relay.types import tensor
-from relay_mlir.dialects.relay.weights import WeightStore, weights_of
+from relay_mlir.dialects.relay.weights import weights_of
 from relay_mlir.lowering.structured import Access, Structured, contraction, element_of, shape_of, structured
 from relay_mlir.lowering.tile_contractions import Schedule, schedule_of
+from relay_mlir.lowering.weight_arguments import WeightArguments
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,24 +120,9 @@ def evaluate(expr: AffineExpr, positions: Sequence[Any]) -> Any:
             raise ValueError(f"affine expression {expr} has symbols")
 
 
-def _weight_key(value: SSAValue) -> str | None:
-    """The name of the weight that a tensor is, or None."""
-    if isinstance(value, OpResult) and isinstance(value.op, bufferization.ToTensorOp):
-        source = value.op.memref
-        if isinstance(source, OpResult) and isinstance(source.op, memref.GetGlobalOp):
-            return source.op.name_.string_value()
-    return None
-
-
 class _Packer:
-    def __init__(self, module: ModuleOp, store: WeightStore):
-        self.module = module
-        self.store = store
-        self.globals = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, memref.GlobalOp)}
-        self.calls: dict[str, list[func.CallOp]] = {}
-        for op in module.walk():
-            if isinstance(op, func.CallOp):
-                self.calls.setdefault(op.callee.string_value(), []).append(op)
+    def __init__(self, weights: WeightArguments):
+        self.weights = weights
 
     def function(self, function: func.FuncOp) -> None:
         for op in list(function.walk()):
@@ -150,24 +132,13 @@ class _Packer:
             vectors = [access for access in view.inputs if access.uses(schedule.lane_loop)]
             if contraction(view) is None:
                 continue
-            if len(vectors) == 1 and self._is_weight(vectors[0].value, function):
+            if len(vectors) == 1 and self.weights.is_weight(vectors[0].value, function):
                 self._pack(function, view, vectors[0], schedule)
                 continue
             for access in vectors:
                 if not access.contiguous(schedule.lane_loop):
                     self._transpose(view, access, schedule)
                     view = structured(op)
-
-    def _is_weight(self, value: SSAValue, function: func.FuncOp) -> bool:
-        """Whether a value is an argument that is a weight at every call, and is read once."""
-        calls = self.calls.get(function.sym_name.data, [])
-        return (
-            isinstance(value, BlockArgument)
-            and value.owner is function.body.block
-            and value.has_one_use()
-            and bool(calls)
-            and all(_weight_key(call.operands[value.index]) is not None for call in calls)
-        )
 
     @staticmethod
     def _packing(view: Structured, access: Access, schedule: Schedule) -> Packing:
@@ -184,45 +155,10 @@ class _Packer:
 
     def _pack(self, function: func.FuncOp, view: Structured, access: Access, schedule: Schedule) -> None:
         packing = self._packing(view, access, schedule)
+        suffix = f"packed.{packing.digest}"
         argument = cast(BlockArgument, access.value)
-        element = element_of(argument)
-        for call in self.calls[function.sym_name.data]:
-            old = cast(OpResult, call.operands[argument.index]).op
-            key = cast(str, _weight_key(old.results[0]))
-            packed = f"{key}.packed.{packing.digest}"
-            type_ = MemRefType(element, packing.packed_shape)
-            self._define(key, packed, type_, packing)
-            builder = Builder(InsertPoint.before(call))
-            buffer = builder.insert(memref.GetGlobalOp(packed, type_))
-            value = builder.insert(bufferization.ToTensorOp(buffer, restrict=True))
-            buffer.location = value.location = old.location
-            call.operands[argument.index] = value.tensor
-            if not old.results[0].uses:
-                source = cast(OpResult, old.operands[0]).op
-                old.detach()
-                old.erase()
-                if not source.results[0].uses:
-                    source.detach()
-                    source.erase()
-        new_type = tensor(packing.packed_shape, element)
-        fresh = function.body.block.insert_arg(new_type, argument.index)
-        fresh.name_hint = argument.name_hint
-        argument.replace_all_uses_with(fresh)
-        function.body.block.erase_arg(argument)
-        function.update_function_type()
+        fresh = self.weights.replace(function, argument, suffix, packing.packed_shape, packing.apply)
         _set_map(view.op, [*view.op.operands].index(fresh), packing.packed_map)
-
-    def _define(self, key: str, packed: str, type_: MemRefType[Attribute], packing: Packing) -> None:
-        if packed in self.globals:
-            return
-        made = memref.GlobalOp.get(StringAttr(packed), type_, UnitAttr(), constant=UnitAttr())
-        made.location = self.globals[key].location
-        first = self.module.body.block.first_op
-        assert first is not None
-        self.module.body.block.insert_op_before(made, first)
-        self.globals[packed] = made
-        if packed not in self.store and key in self.store:
-            self.store.add_lazily(packed, key, packing.apply)
 
     def _transpose(self, view: Structured, access: Access, schedule: Schedule) -> None:
         """Copies an operand into `[batch loops..., reductions..., lanes]` before the contraction."""
@@ -267,12 +203,9 @@ class PackWeightsPass(ModulePass):
     name = "pack-weights"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        packer = _Packer(op, weights_of(ctx))
+        weights = WeightArguments(op, weights_of(ctx))
+        packer = _Packer(weights)
         for function in list(op.body.block.ops):
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 packer.function(function)
-        read = {inner.name_.string_value() for inner in op.walk() if isinstance(inner, memref.GetGlobalOp)}
-        for key, made in packer.globals.items():
-            if key not in read:
-                made.detach()
-                made.erase()
+        weights.erase_unread()
