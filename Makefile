@@ -1,6 +1,6 @@
 # make test     everything: numbers (pytest) and golden texts (lit)
 # make lint     style, types, import direction
-# make docs     docs/operators.md and docs/passes.md from the definitions
+# make docs     what follows from the definitions: docs/operators.md, docs/passes.md, the table of operators
 # make demo     compiles and runs a small model
 
 PYTHON ?= python3

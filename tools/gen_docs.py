@@ -1,4 +1,4 @@
-"""Writes docs/operators.md and docs/passes.md from the definitions: `python -m relay_mlir.tools.gen_docs`."""
+"""Writes what follows from the definitions, see PAGES: `python -m relay_mlir.tools.gen_docs`."""
 
 from __future__ import annotations
 
@@ -126,12 +126,28 @@ def pass_doc(cls: type[ModulePass]) -> str:
     return inspect.cleandoc(text or sys.modules[cls.__module__].__doc__ or "")
 
 
-PAGES: dict[str, Callable[[], str]] = {"docs/operators.md": operators_page, "docs/passes.md": passes_page}
-"""The functions that make the generated pages, by their path in the repository."""
+def operator_table() -> str:
+    """The Python module that says which module defines an operator."""
+    lines = [
+        '"""Which module of this package defines an operator; made by `make docs` from the definitions."""',
+        "",
+        "MODULES = {",
+        *(f'    "{name}": "{cls.__module__.rpartition(".")[2]}",' for name, cls in sorted(OPERATORS.items())),
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "dialects/relay/operator_table.py": operator_table,
+    "docs/operators.md": operators_page,
+    "docs/passes.md": passes_page,
+}
+"""The functions that make the generated files, by their path in the repository."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Writes the pages."""
+    """Writes the files."""
     del argv
     for path, page in PAGES.items():
         (ROOT / path).write_text(page(), encoding="utf-8")

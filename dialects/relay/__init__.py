@@ -1,21 +1,24 @@
 """The relay dialect: whole-tensor operators, one module a family; op.py says what an operator defines."""
 
-from importlib import import_module
-from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
 
-from xdsl.ir import Dialect
+if TYPE_CHECKING:
+    from relay_mlir.dialects.relay.dialect import Relay
+    from relay_mlir.dialects.relay.op import OPERATORS
 
-from relay_mlir.dialects.relay.core import CORE_OPS
-from relay_mlir.dialects.relay.language import LANGUAGE_OPS
-from relay_mlir.dialects.relay.language_types import LANGUAGE_TYPES
-from relay_mlir.dialects.relay.op import OPERATORS
-from relay_mlir.dialects.relay.patterns import PATTERNS
+__all__ = ["OPERATORS", "Relay"]
 
-for _module in iter_modules(__path__, f"{__name__}."):
-    import_module(_module.name)
 
-Relay = Dialect(
-    "relay",
-    [*CORE_OPS, *LANGUAGE_OPS, *(definition.op_class for definition in OPERATORS.values())],
-    [*LANGUAGE_TYPES, *PATTERNS],
-)
+def __getattr__(name: str) -> Any:
+    """Imports a name of `__all__` when it is first used: a module of this package does not need the whole dialect."""
+    match name:
+        case "Relay":
+            from relay_mlir.dialects.relay.dialect import Relay
+
+            return Relay
+        case "OPERATORS":
+            from relay_mlir.dialects.relay.op import OPERATORS
+
+            return OPERATORS
+        case _:
+            raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

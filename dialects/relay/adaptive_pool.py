@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects.lazy import arith
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, ScalarBuilder, dims, identity
 from relay_mlir.dialects.relay.op import Operator, Pattern, operator
 from relay_mlir.dialects.relay.pool import reduce_windows

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects.lazy import arith
 from relay_mlir.dialects.relay.elementwise import Kind, check_kind, highest, lowest, operand_element, widened
 from relay_mlir.dialects.relay.linalg_builder import compute_element, dims, identity
 from relay_mlir.dialects.relay.op import operator

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects import arith
 from xdsl.ir import Attribute, SSAValue
 
+from relay_mlir.dialects.lazy import arith
 from relay_mlir.dialects.relay.elementwise import Binary, Kind, Unary, integer_width
 from relay_mlir.dialects.relay.op import operator
 from relay_mlir.dialects.relay.types import is_unsigned

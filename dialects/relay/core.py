@@ -302,23 +302,29 @@ class TupleGetItemOp(IRDLOperation):
     """`%a = relay.tuple_get_item %t[0] : tuple<tensor<2xf32>> -> tensor<2xf32>`: a field of a tuple."""
 
     name = "relay.tuple_get_item"
-    tuple_value = operand_def(TupleType)
+    tuple_value = operand_def()
     index = prop_def(IntegerAttr.constr(i64))
     result = result_def()
     traits = traits_def(Pure())
     assembly_format = "$tuple_value `[` $index `]` attr-dict `:` type($tuple_value) `->` type($result)"
 
-    def __init__(self, tuple_value: SSAValue, index: int):
-        types = cast(TupleType, tuple_value.type).types.data
+    def __init__(self, tuple_value: SSAValue, index: int, result_type: Attribute | None = None):
+        if result_type is None:
+            result_type = cast(TupleType, tuple_value.type).types.data[index]
         super().__init__(
-            operands=[tuple_value], properties={"index": IntegerAttr(index, i64)}, result_types=[types[index]]
+            operands=[tuple_value], properties={"index": IntegerAttr(index, i64)}, result_types=[result_type]
         )
 
     def verify_(self) -> None:
-        types, index = cast(TupleType, self.tuple_value.type).types.data, self.index.value.data
+        type_ = self.tuple_value.type
+        if isinstance(type_, IncompleteType):
+            return
+        if not isinstance(type_, TupleType):
+            raise VerifyException(f"only a tuple has fields, but this is {type_}")
+        types, index = type_.types.data, self.index.value.data
         if not 0 <= index < len(types):
             raise VerifyException(f"index {index} is out of range for a tuple of {len(types)} fields")
-        if types[index] != self.result.type:
+        if not agree([self.result.type], [types[index]]):
             raise VerifyException(f"field {index} is {types[index]}, but the result is {self.result.type}")
 
 

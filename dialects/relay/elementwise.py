@@ -83,6 +83,8 @@ def widened(array: Array) -> Array:
     """The array in its compute type: f16 and bf16 as f32, others as they are."""
     import numpy as np
 
+    if array.dtype.itemsize != 2 or array.dtype.kind in "iu":
+        return array  # the name of a dtype takes long to make
     return array.astype(np.float32) if array.dtype.name in ("float16", "bfloat16") else array
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, Float64Type, f32, f64, i64
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects.lazy import arith
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, ScalarBuilder, constant_expr, dims, identity
 from relay_mlir.dialects.relay.moves import counting
 from relay_mlir.dialects.relay.op import Operator, Pattern, operator

@@ -9,10 +9,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects.lazy import arith
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, ScalarBuilder, dims, identity
 from relay_mlir.dialects.relay.moves import check_index_type, clamped, counting, wrap_negative
 from relay_mlir.dialects.relay.op import Operator, Pattern, operator

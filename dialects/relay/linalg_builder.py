@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, math, scf, tensor
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
@@ -28,16 +27,15 @@ from xdsl.dialects.builtin import (
     f32,
     i64,
 )
-from xdsl.dialects.linalg import attrs as linalg_attrs
-from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects import upstream
+from relay_mlir.dialects.lazy import arith, linalg, linalg_attrs, math, scf, tensor, upstream_arith
 from relay_mlir.dialects.relay.types import ANY, Tensor, is_float, is_unsigned
 from relay_mlir.dialects.relay.types import tensor as tensor_type
-from relay_mlir.dialects.upstream.arith import IndexCastUIOp, RemFOp
 
 Body = Callable[..., "SSAValue | Sequence[SSAValue]"]
 """Makes the yielded value(s) of a generic from a ScalarBuilder and the block arguments."""
@@ -118,7 +116,7 @@ class ScalarBuilder:
     def rem(self, a: SSAValue, b: SSAValue, unsigned: bool = False) -> SSAValue:
         """Remainder with the sign of the dividend (C's fmod and %); x rem 0 is 0 for integers."""
         if is_float(a.type):
-            return self.insert(RemFOp(a, b))
+            return self.insert(upstream_arith.RemFOp(a, b))
         return self._guarded(a, b, unsigned, lambda x, y: (arith.RemUIOp if unsigned else arith.RemSIOp)(x, y), False)
 
     def _guarded(
@@ -210,7 +208,7 @@ class ScalarBuilder:
 
     def to_index(self, value: SSAValue, unsigned: bool = False) -> SSAValue:
         """An integer as an index (a position)."""
-        return self.insert((IndexCastUIOp if unsigned else arith.IndexCastOp)(value, IndexType()))
+        return self.insert((upstream_arith.IndexCastUIOp if unsigned else arith.IndexCastOp)(value, IndexType()))
 
     def from_index(self, value: SSAValue, type_: Attribute) -> SSAValue:
         """An index as an integer or float of this compute type."""
@@ -268,6 +266,7 @@ class LinalgBuilder:
         self._builder = builder
         self._location = location
         self.operand_types = tuple(operand_types)
+        upstream.load("arith")
 
     def insert(self, op: Operation) -> SSAValue:
         """Inserts an operation and returns its first result."""

@@ -52,6 +52,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.relay.language_types import IncompleteType, is_complete
+from relay_mlir.dialects.relay.registry import Operators
 from relay_mlir.dialects.relay.types import Tensor, compatible
 
 if TYPE_CHECKING:
@@ -124,8 +125,8 @@ class Operator(ABC):
 
 _OperatorT = TypeVar("_OperatorT", bound=Operator)
 
-OPERATORS: dict[str, type[Operator]] = {}
-"""Every operator by name, filled as the modules beside this one are imported."""
+OPERATORS = Operators()
+"""Every operator by name; the module of one is imported when it is first looked up."""
 
 
 @dataclass_transform(frozen_default=True)
@@ -140,9 +141,7 @@ def operator(cls: type[_OperatorT]) -> type[_OperatorT]:
     op_class = irdl_op_definition(cast(type[RelayOp], type(cls.__name__ + "Op", (RelayOp,), body)))
     op_class.OPERATOR = cls
     cls.op_class = op_class
-    if cls.name in OPERATORS:
-        raise ValueError(f"operator {cls.name} is defined twice")
-    OPERATORS[cls.name] = cls
+    OPERATORS.define(cast(Any, cls))
     return cls
 
 

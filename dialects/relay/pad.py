@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects.lazy import arith
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, ScalarBuilder
 from relay_mlir.dialects.relay.moves import clamped, counting, gathered, identity_fold, wrap_negative
 from relay_mlir.dialects.relay.op import Operator, Pattern, RelayOp, operator

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, i1, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from relay_mlir.dialects.lazy import arith
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, ScalarBuilder, dim, dims
 from relay_mlir.dialects.relay.op import operator
 from relay_mlir.dialects.relay.pool import MaxPool

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects import arith
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects.lazy import arith
 from relay_mlir.dialects.relay.division import Divide
 from relay_mlir.dialects.relay.elementwise import (
     Kind,

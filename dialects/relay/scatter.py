@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects.lazy import arith
 from relay_mlir.dialects.relay.index import check_covered, coordinates
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder
 from relay_mlir.dialects.relay.moves import check_index_type, clamped, copied, counting, nest, within, wrap_negative

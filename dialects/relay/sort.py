@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects.lazy import arith
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, ScalarBuilder
 from relay_mlir.dialects.relay.moves import gathered
 from relay_mlir.dialects.relay.op import Operator, operator

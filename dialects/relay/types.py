@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -74,6 +75,7 @@ def dtype_name(element: Attribute) -> str:
     return _NAMES[element]
 
 
+@cache
 def numpy_dtype(element: Attribute) -> np.dtype[np.generic]:
     """The numpy dtype of an element type (bfloat16 through ml_dtypes)."""
     import numpy as np
@@ -86,6 +88,7 @@ def numpy_dtype(element: Attribute) -> np.dtype[np.generic]:
     return np.dtype(name)
 
 
+@cache
 def element_type(dtype: np.dtype[np.generic]) -> Attribute:
     """The element type of a numpy dtype; raises VerifyException for one that relay lacks."""
     if dtype.name not in ELEMENT_TYPES:

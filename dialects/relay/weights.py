@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from xdsl.context import Context
+from xdsl.ir import Operation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,6 +58,8 @@ class WeightStore:
 
         Equal tensors share one entry, so the same program gives the same names.
         """
+        import hashlib
+
         import numpy as np
 
         contiguous = np.ascontiguousarray(value)
@@ -135,9 +137,32 @@ def _contiguous(array: np.ndarray) -> np.ndarray:
 
 @dataclass
 class RelayContext(Context):
-    """An xDSL context with a weight store."""
+    """An xDSL context with a weight store, which loads an operator of relay when a program first names it."""
 
     weights: WeightStore = field(default_factory=WeightStore)
+
+    def load_registered_dialect(self, name: str) -> None:
+        if name != "relay":
+            return super().load_registered_dialect(name)
+        from relay_mlir.dialects.relay.dialect import Relay
+
+        self._loaded_dialects[name] = Relay
+        for op in Relay.forms:
+            self.load_op(op)
+        for attribute in Relay.attributes:
+            self.load_attr_or_type(attribute)
+
+    def _get_known_op(self, name: str) -> type[Operation] | None:
+        known = super()._get_known_op(name)
+        if known is None and name.startswith("relay.") and "relay" in self._loaded_dialects:
+            from relay_mlir.dialects.relay.op import OPERATORS
+
+            operator = OPERATORS.get(name.removeprefix("relay."))
+            # All of them where there is none of this name: for the message, which proposes one that is spelled like it.
+            for cls in OPERATORS.values() if operator is None else [operator]:
+                self._loaded_ops.setdefault(cls.op_class.name, cls.op_class)
+            known = self._loaded_ops.get(name)
+        return known
 
 
 def weights_of(ctx: Context) -> WeightStore:
