@@ -158,11 +158,20 @@ publish:
   call void @relay.pool.tiles(ptr %pool)
   br label %join
 join:
+  %waited = phi i32 [ 0, %publish ], [ %waited1, %pause ], [ 0, %yield ]
   %finished = load atomic i64, ptr %finishedp acquire, align 8
   %all = icmp eq i64 %finished, %tiles
-  br i1 %all, label %release, label %pause
+  br i1 %all, label %release, label %wait
+wait:
+  %long = icmp ugt i32 %waited, 1000
+  br i1 %long, label %yield, label %pause
 pause:
   call void @relay.pause()
+  %waited1 = add i32 %waited, 1
+  br label %join
+yield:
+  ; With more threads than processors, the thread that holds the last tile may need this one's.
+  %y = call i32 @sched_yield()
   br label %join
 release:
   store atomic i32 0, ptr %busyp release, align 4

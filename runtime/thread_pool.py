@@ -19,6 +19,7 @@ DECLARATIONS = {
     "calloc": "declare ptr @calloc(i64, i64)",
     "free": "declare void @free(ptr)",
     "getpid": "declare i32 @getpid()",
+    "sched_yield": "declare i32 @sched_yield()",
     "syscall": "declare i64 @syscall(i64, ...)",
     "pthread_create": "declare i32 @pthread_create(ptr, ptr, ptr, ptr)",
     "pthread_join": "declare i32 @pthread_join(i64, ptr)",
