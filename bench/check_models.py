@@ -59,14 +59,14 @@ def interpreted(path: Path, inputs: dict[str, np.ndarray], values: dict[str, np.
     """What the reference interpreter gives for the imported model."""
     from relay_mlir.dialects.relay.weights import RelayContext
     from relay_mlir.frontends.onnx import import_onnx
-    from relay_mlir.runtime.interpreter import interpret
+    from relay_mlir.runtime.interpreter import evaluate
 
     ctx = RelayContext()
     given = {name: array for name, array in inputs.items() if name not in values}
     start = time.perf_counter()
     module = import_onnx(path, ctx, {name: array.shape for name, array in given.items()}, values)
     print(f"imported in {time.perf_counter() - start:.2f} s", end=", ")
-    return [np.asarray(value) for value in interpret(module, ctx.weights, list(given.values()))]
+    return [np.asarray(value) for value in evaluate(module, ctx.weights, list(given.values()))]
 
 
 def compiled(path: Path, inputs: dict[str, np.ndarray], values: dict[str, np.ndarray]) -> list[np.ndarray]:

@@ -58,7 +58,7 @@ def interpret(case: Case, inputs: dict[str, Any], values: dict[str, np.ndarray])
     """Imports the model and runs it in the reference interpreter."""
     from relay_mlir.dialects.relay.weights import RelayContext
     from relay_mlir.frontends.onnx import import_onnx
-    from relay_mlir.runtime.interpreter import interpret as run
+    from relay_mlir.runtime.interpreter import evaluate as run
 
     ctx = RelayContext()
     module = import_onnx(case.model, ctx, _shapes(inputs, values), values)

@@ -19,6 +19,8 @@ tools -> runtime -> frontends -> lowering -> dialects -> xDSL.
     outputs = exe(x=array)
     exe.save("model.so")
 
+    relay_mlir.interpret("model.onnx")(array)  # the same, by the interpreter; slow, but it runs every program
+
 Every error that is the caller's to mend derives from `relay_mlir.Error`.
 """
 
@@ -31,18 +33,33 @@ if TYPE_CHECKING:
     from relay_mlir.dialects.errors import CompileError, Error, InputError, ModelError
     from relay_mlir.runtime.compiler import compile
     from relay_mlir.runtime.executable import Executable
-    from relay_mlir.runtime.interpreter import interpret
+    from relay_mlir.runtime.interpreter import ExecutionError, interpret
+    from relay_mlir.runtime.values import ADT, Ref
 
 __version__ = "0.1.0"
 
-__all__ = ["CompileError", "Error", "Executable", "InputError", "ModelError", "compile", "interpret"]
+__all__ = [
+    "ADT",
+    "CompileError",
+    "Error",
+    "Executable",
+    "ExecutionError",
+    "InputError",
+    "ModelError",
+    "Ref",
+    "compile",
+    "interpret",
+]
 
 _HOMES = {
+    "ADT": "runtime.values",
     "CompileError": "dialects.errors",
     "Error": "dialects.errors",
     "Executable": "runtime.executable",
+    "ExecutionError": "runtime.interpreter",
     "InputError": "dialects.errors",
     "ModelError": "dialects.errors",
+    "Ref": "runtime.values",
     "compile": "runtime.compiler",
     "interpret": "runtime.interpreter",
 }

@@ -1,142 +1,170 @@
-"""The reference interpreter: runs a relay module on numpy arrays, one operator after the other, as each defines itself.
+"""The reference interpreter: runs every form of the relay language on numpy arrays, each operator as it defines itself.
 
-It is strict (every operation of a function is evaluated in order) and checks what operators return against the types
-of the program. Calls and branches take no Python stack, so recursion in the program may be deep.
+It is strict and goes from left to right. Calls and branches take no Python stack, so recursion may be millions deep,
+and a call in tail position takes no memory. Arrays are checked against the types of the program wherever these do not
+promise what is declared: behind operators, and where a value with an open dimension meets a known one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
-from relay_mlir.dialects.errors import CompileError, InputError
-from relay_mlir.dialects.relay.core import (
-    CallOp,
-    ConstantOp,
-    FuncOp,
-    IfOp,
-    ReturnOp,
-    TupleGetItemOp,
-    TupleOp,
-    WeightOp,
-    YieldOp,
-)
-from relay_mlir.dialects.relay.op import RelayOp
-from relay_mlir.dialects.relay.types import ANY, numpy_dtype, show_shape
+from relay_mlir.dialects.errors import InputError
+from relay_mlir.dialects.relay.core import FuncOp
+from relay_mlir.dialects.relay.language import AdtOp
 from relay_mlir.dialects.relay.weights import WeightStore
-from relay_mlir.lowering.rewriting import dense_array
+from relay_mlir.lowering.diagnostics import Diagnostic, DiagnosticError, OpError, Place, attach, op_of
+from relay_mlir.lowering.locations import describe_origin, file_location
+from relay_mlir.runtime.bytecode import Call, Closure, Code, Program, Registers
+from relay_mlir.runtime.bytecode_compiler import compile_function
+from relay_mlir.runtime.values import TypeChecker, Value
 
 if TYPE_CHECKING:
     import numpy as np
 
-Value: TypeAlias = "np.ndarray | tuple[Any, ...]"
-"""An array, or a tuple of values for a relay tuple."""
+MAX_DEPTH = 20_000_000
+"""How many calls may be open at once: recursion without an end stops with an error before memory does."""
 
 
-@dataclass
-class _Frame:
-    """A block under evaluation; `results` are the values of the caller that its terminator gives."""
-
-    block: Block
-    env: dict[SSAValue, Value]
-    results: Sequence[SSAValue] = ()
-    next: Operation | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.next = self.block.first_op
+class ExecutionError(DiagnosticError):
+    """A program that fails while it runs; the message names the operation and where it comes from."""
 
 
 class Interpreter:
     """Runs the functions of a module. `weights` is a WeightStore or a mapping from names to arrays."""
 
     def __init__(self, module: ModuleOp, weights: WeightStore | Mapping[str, np.ndarray] | None = None):
-        self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-        self._weights = weights if weights is not None else WeightStore()
-        self._dying: dict[Block, dict[Operation, list[SSAValue]]] = {}
+        self._checker = TypeChecker(module)
+        self._program = Program(
+            functions={op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)},
+            constructors={
+                made.sym_name.data: made for op in module.ops if isinstance(op, AdtOp) for made in op.constructors
+            },
+            weights=weights if weights is not None else WeightStore(),
+            checker=self._checker,
+            machine=self._call,
+            compile=compile_function,
+        )
+
+    def function(self, entry: str) -> FuncOp:
+        """The function of this name; raises InputError where there is none."""
+        functions = self._program.functions
+        if entry not in functions:
+            raise InputError(f"there is no function @{entry}; the module has {', '.join(functions) or 'none'}")
+        return functions[entry]
 
     def run(self, *args: Value, entry: str = "main") -> list[Value]:
         """The results of a function on these arguments.
 
-        Raises InputError for arguments that are not of the types of the function, KeyError for a weight that the
-        store lacks, and CompileError where an operator fails, with the operation and its location.
+        Raises InputError for arguments that are not of the types of the function, and ExecutionError where the
+        program fails: an operator, a partial match without a case for its value, a weight that the store lacks.
         """
-        if entry not in self._functions:
-            raise InputError(f"there is no function @{entry}; the module has {', '.join(self._functions) or 'none'}")
-        func = self._functions[entry]
-        if len(args) != len(func.args):
-            raise InputError(f"@{entry} takes {len(func.args)} arguments, but {len(args)} were given")
-        for position, (arg, formal) in enumerate(zip(args, func.args, strict=True)):
-            if problem := _mismatch(arg, formal.type):
-                raise InputError(f"argument {position} of @{entry}: {problem}")
-        return self._run_frames(_Frame(func.block, dict(zip(func.args, args, strict=True))))
+        func = self.function(entry)
+        self._check(args, func.function_type.inputs.data, f"@{entry}")
+        code = self._located(lambda: self._program.code(func), func)
+        return list(self._execute(code, [*args, *code.rest]))
 
-    def _run_frames(self, entry: _Frame) -> list[Value]:
-        frames, returned = [entry], list[Value]()
-        while frames:
-            frame = frames[-1]
-            op = frame.next
-            if op is None:
-                raise CompileError("a block ends without a terminator")
-            frame.next = op.next_op
-            operands = [frame.env[operand] for operand in op.operands]
-            if isinstance(op, ReturnOp | YieldOp):
-                frames.pop()
-                returned = operands
-                if frames:
-                    frames[-1].env.update(zip(frame.results, operands, strict=True))
-            elif isinstance(op, CallOp):
-                callee = self._functions[op.callee.string_value()]
-                frames.append(_Frame(callee.block, dict(zip(callee.args, operands, strict=True)), op.results))
-            elif isinstance(op, IfOp):
-                branch = op.then_region if bool(cast("np.ndarray", operands[0])) else op.else_region
-                frames.append(_Frame(branch.block, dict(frame.env), op.results))
-            else:
-                frame.env.update(zip(op.results, self._evaluate(op, operands), strict=True))
-            for value in self._last_uses(frame.block).get(op, ()):
-                frame.env.pop(value, None)
-        return returned
+    def _check(self, args: Sequence[Value], types: Sequence[Any], name: str) -> None:
+        if len(args) != len(types):
+            raise InputError(f"{name} takes {len(types)} arguments, but {len(args)} were given")
+        for position, (arg, type_) in enumerate(zip(args, types, strict=True)):
+            if problem := self._checker.mismatch(arg, type_):
+                raise InputError(f"argument {position} of {name}: {problem}")
 
-    def _evaluate(self, op: Operation, operands: list[Value]) -> Sequence[Value]:
-        match op:
-            case RelayOp():
-                return _apply(op, cast("list[np.ndarray]", operands))
-            case WeightOp():
-                value = self._weights[op.key.data]
-                if problem := _mismatch(value, op.result.type):
-                    raise CompileError(f"weight '{op.key.data}' does not fit the program: {problem}")
-                return [value]
-            case ConstantOp():
-                return [dense_array(op.value)]
-            case TupleOp():
-                return [tuple(operands)]
-            case TupleGetItemOp():
-                return [cast(tuple[Any, ...], operands[0])[op.index.value.data]]
-            case _:
-                raise CompileError(f"the interpreter does not know {op.name} (at {op.location})")
+    def _call(self, closure: Closure, args: Sequence[Value]) -> Value:
+        """The result of a closure that Python calls."""
+        code = closure.code
+        self._check(args, code.parameters, code.name)
+        registers = [*args, *closure.captured, *code.rest]
+        if code.itself is not None:
+            registers[code.itself] = closure
+        values = self._execute(code, registers)
+        return values[0] if len(values) == 1 else tuple(values)
 
-    def _last_uses(self, block: Block) -> dict[Operation, list[SSAValue]]:
-        """The values of a block that are not needed after each operation of it."""
-        if block not in self._dying:
-            last: dict[SSAValue, Operation] = {}
-            for op in block.ops:
-                last.update((result, op) for result in op.results)
-                for inner in op.walk():
-                    last.update(
-                        (operand, op) for operand in inner.operands if operand in last or operand.owner is block
-                    )
-            dying: dict[Operation, list[SSAValue]] = {}
-            for value, op in last.items():
-                dying.setdefault(op, []).append(value)
-            self._dying[block] = dying
-        return self._dying[block]
+    def _located(self, function: Callable[[], Code], op: Operation) -> Code:
+        try:
+            return function()
+        except OpError as error:
+            raise _execution_error(error, op) from error
+
+    def _execute(self, code: Code, registers: Registers) -> Sequence[Value]:
+        import numpy as np
+
+        with np.errstate(all="ignore"):
+            return _Machine(self._checker).run(code, registers)
 
 
-def interpret(
+class _Machine:
+    """The frames of one run."""
+
+    def __init__(self, checker: TypeChecker):
+        self._checker = checker
+
+    def run(self, code: Code, registers: Registers) -> Sequence[Value]:
+        """Runs code to its end."""
+        frames: list[tuple[Code, Registers, int, Sequence[int], Any]] = []
+        instructions, next_ = code.instructions, 0
+        try:
+            while True:
+                outcome = instructions[next_](registers)
+                next_ += 1
+                if outcome is None:
+                    continue
+                if type(outcome) is int:
+                    next_ = outcome
+                elif type(outcome) is Call:
+                    if outcome.results is not None:
+                        frames.append((code, registers, next_, outcome.results, outcome.checks))
+                        if len(frames) > MAX_DEPTH:
+                            raise OpError(code.sources[next_ - 1], f"more than {MAX_DEPTH} calls are open")
+                    code, registers, next_ = outcome.code, outcome.registers, 0
+                    instructions = code.instructions
+                else:
+                    values = cast(Sequence[Any], cast(Any, outcome).values)
+                    if not frames:
+                        return values
+                    code, registers, next_, results, checks = frames.pop()
+                    instructions = code.instructions
+                    if checks:
+                        self._check(code.sources[next_ - 1], values, checks)
+                    if len(results) == len(values):
+                        for result, value in zip(results, values, strict=True):
+                            registers[result] = value
+                    else:
+                        registers[results[0]] = tuple(values)
+        except OpError as error:
+            raise _execution_error(error, code.sources[max(next_ - 1, 0)]) from error
+
+    def _check(self, op: Operation, values: Sequence[Any], checks: Sequence[Any]) -> None:
+        for position, type_ in checks:
+            if problem := self._checker.mismatch(values[position], type_):
+                raise OpError(op, f"the result: {problem}")
+
+
+def _execution_error(error: OpError, fallback: Operation) -> ExecutionError:
+    """The error as users see it, at the operation that it is about."""
+    op = op_of(error) or fallback
+    location = file_location(op.location)
+    place = Place(location.filename.data, location.line.data, location.column.data) if location else None
+    shown = str(op).split("\n")[0]
+    diagnostic = Diagnostic(
+        "error",
+        f"'{op.name}' op {error}",
+        place,
+        origin=describe_origin(op),
+        shown=shown if len(shown) <= 200 else shown[:197] + "...",
+    )
+    located = ExecutionError(diagnostic)
+    attach(located, op)
+    return located
+
+
+def evaluate(
     module: ModuleOp,
     weights: WeightStore | Mapping[str, np.ndarray] | None = None,
     args: Sequence[Value] = (),
@@ -146,41 +174,50 @@ def interpret(
     return Interpreter(module, weights).run(*args, entry=entry)
 
 
-def _apply(op: RelayOp, operands: list[np.ndarray]) -> Sequence[np.ndarray]:
-    import numpy as np
+class Interpreted:
+    """A function of a program, run by the interpreter. `weights` are the program's."""
 
-    try:
-        with np.errstate(all="ignore"):
-            values = op.operator.evaluate(operands)
-    except (VerifyException, ValueError, IndexError, TypeError) as e:
-        raise CompileError(f"{op.name} (at {op.location}) fails: {e}") from e
-    for value, result in zip(values, op.results, strict=True):
-        if problem := _mismatch(value, result.type):
-            raise CompileError(f"{op.name} (at {op.location}) gives another type than it declares: {problem}")
-    return values
+    def __init__(self, module: ModuleOp, weights: WeightStore | Mapping[str, np.ndarray], entry: str):
+        self._interpreter = Interpreter(module, weights)
+        self._function = self._interpreter.function(entry)
+        self._entry = entry
+        self.module = module
+        self.weights = weights
 
+    @property
+    def input_names(self) -> Sequence[str]:
+        """The names of the arguments, for calls by keyword."""
+        return self._function.names("input_names")
 
-def _mismatch(value: Value, type_: Attribute) -> str | None:
-    """What is wrong with a value of this type, None where nothing is."""
-    import numpy as np
+    def __call__(self, *args: Value, **named: Value) -> Value:
+        """The result of the function, a tuple of the results if it has several or none.
 
-    match type_:
-        case TupleType():
-            types = cast(Sequence[Attribute], type_.types.data)
-            if not isinstance(value, tuple) or len(value) != len(types):
-                return f"expected a tuple of {len(types)} values"
-            return next(filter(None, map(_mismatch, value, types)), None)
-        case TensorType():
-            element, shape = type_.element_type, type_.get_shape()
-            if not isinstance(value, np.ndarray | np.generic):
-                return f"expected an array, but found a {type(value).__name__}"
-            if value.dtype != numpy_dtype(element):
-                return f"expected dtype {numpy_dtype(element)}, but found {value.dtype}"
-            if value.ndim != len(shape) or any(n not in (m, ANY) for n, m in zip(shape, value.shape, strict=True)):
-                return f"expected shape {show_shape(shape)}, but found {show_shape(value.shape)}"
-            return None
-        case _:
-            return f"the interpreter has no values of type {type_}"
+        Arguments are given by position, then by name. Raises InputError and ExecutionError, see `Interpreter.run`.
+        """
+        names = list(self.input_names)[len(args) :]
+        if unknown := [name for name in named if name not in names]:
+            raise InputError(f"@{self._entry} has no argument '{unknown[0]}' left; it has {', '.join(names) or 'none'}")
+        if missing := [name for name in names if name not in named]:
+            raise InputError(f"@{self._entry} lacks the argument '{missing[0]}'")
+        results = self._interpreter.run(*args, *(named[name] for name in names), entry=self._entry)
+        return results[0] if len(results) == 1 else tuple(results)
 
 
-__all__ = ["Interpreter", "Value", "interpret"]
+def interpret(
+    program: str | Path | ModuleOp | Any,
+    entry: str = "main",
+    weights: WeightStore | Mapping[str, np.ndarray] | None = None,
+) -> Interpreted:
+    """A function of a program, to be called with arrays, tuples, `ADT`, `Ref`: `interpret("x.relay")(x, y)`.
+
+    `program` is the path of a .relay, .mlir or .onnx file, an onnx.ModelProto, a module, or the text of one (MLIR, or
+    Relay if it starts with `#[version`). Holes in its types are filled by inference. `weights` are added to those of
+    the file. Raises ModelError and DiagnosticError for a program that cannot be read or typed.
+    """
+    from relay_mlir.runtime.programs import load
+
+    module, store = load(program, weights)
+    return Interpreted(module, store, entry)
+
+
+__all__ = ["MAX_DEPTH", "ExecutionError", "Interpreted", "Interpreter", "Value", "evaluate", "interpret"]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from relay_mlir.lowering.pipeline import RELAY
-from relay_mlir.runtime.interpreter import interpret
+from relay_mlir.runtime.interpreter import evaluate
 from test.support.relay_programs import context, ops_of, parse, run
 
 PROGRAM = """
@@ -34,9 +34,9 @@ def test_open_batch():
     ctx = context(weights)
     module = parse(PROGRAM, ctx)
     x = rng.normal(size=(5, 3, 8, 8)).astype(np.float32)
-    (expected,) = interpret(module, weights, [x])
+    (expected,) = evaluate(module, weights, [x])
     run(module, ctx, *RELAY)
-    (found,) = interpret(module, ctx.weights, [x])
+    (found,) = evaluate(module, ctx.weights, [x])
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     assert set(ops_of(module)) == {"call"}
     assert "relay.nn.batch_norm" not in str(module)

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from relay_mlir.dialects.errors import ModelError
 from relay_mlir.dialects.relay.weights import RelayContext
 from relay_mlir.frontends.onnx import import_onnx
-from relay_mlir.runtime.interpreter import interpret
+from relay_mlir.runtime.interpreter import evaluate
 
 Shape = Sequence[int | str | None] | None
 
@@ -52,7 +52,7 @@ def run(proto: onnx.ModelProto, *args: np.ndarray, **options: Any) -> list[np.nd
     """Imports a model and interprets it."""
     ctx = RelayContext()
     module = import_onnx(proto, ctx, **options)
-    return [np.asarray(value) for value in interpret(module, ctx.weights, args)]
+    return [np.asarray(value) for value in evaluate(module, ctx.weights, args)]
 
 
 def onnxruntime_run(proto: onnx.ModelProto, *args: np.ndarray) -> list[np.ndarray]:

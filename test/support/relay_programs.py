@@ -12,7 +12,7 @@ from relay_mlir.dialects.relay.core import FuncOp
 from relay_mlir.dialects.relay.types import numpy_dtype
 from relay_mlir.dialects.relay.weights import RelayContext, WeightStore
 from relay_mlir.lowering.pipeline import pass_class
-from relay_mlir.runtime.interpreter import interpret
+from relay_mlir.runtime.interpreter import evaluate
 
 
 def context(weights: Mapping[str, np.ndarray] | None = None) -> RelayContext:
@@ -71,9 +71,9 @@ def assert_same_meaning(
     """Runs the passes on a copy, which must compute what the module computes; returns the copy."""
     args = random_inputs(module)
     store = WeightStore({key: ctx.weights[key] for key in ctx.weights})
-    expected = interpret(module, store, args)
+    expected = evaluate(module, store, args)
     after = run(module.clone(), ctx, *passes)
-    found = interpret(after, ctx.weights, args)
+    found = evaluate(after, ctx.weights, args)
     assert len(found) == len(expected)
     for got, want in zip(found, expected, strict=True):
         np.testing.assert_allclose(got, want, rtol=rtol, atol=atol)

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from relay_mlir.dialects.relay.weights import RelayContext
 from relay_mlir.frontends.mlir_file import read_mlir, write_mlir
 from relay_mlir.frontends.onnx import import_onnx
-from relay_mlir.runtime.interpreter import interpret
+from relay_mlir.runtime.interpreter import evaluate
 from relay_mlir.tools.driver import Streams, make_context
 from relay_mlir.tools.relay_translate import run
 from test.support.onnx_graphs import info, model
@@ -65,7 +65,7 @@ def test_what_is_read_back_computes_the_same(tmp_path: Path):
     direct, read = RelayContext(), make_context()
     programs = [(import_onnx(source, direct), direct), (read_mlir(tmp_path / "net.mlir", read), read)]
     x = RANDOM.standard_normal((2, 8)).astype(np.float32)
-    expected, found = (interpret(module, ctx.weights, [x]) for module, ctx in programs)
+    expected, found = (evaluate(module, ctx.weights, [x]) for module, ctx in programs)
     for a, b in zip(expected, found, strict=True):
         assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
 
