@@ -6,6 +6,10 @@ attribute `in_place` that bufferize computes) writes over its dying input. The t
 region that the caller hands to it as its last argument. The attribute `weight_layout` of `@main` says which weight of
 the weight store lies at which offset of the blob; equal weights are stored once. N and M, the peak memory of a run, are
 the attributes `weight_bytes` and `arena_bytes` too, which survive the levels below.
+
+Where `@main` is a function on heap objects, whose functions call primitive ones in ways that only the run decides, each
+primitive function gets the offsets of the weights it takes (`kernel_weights`), and the arena is scratch memory for one
+of them at a time (`kernel_scratch`).
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
+    UnitAttr,
     i8,
     i64,
 )
@@ -36,6 +41,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects.heap import ops as heap
 from relay_mlir.dialects.relay.types import numpy_dtype
 from relay_mlir.dialects.relay.weights import RelayContext, WeightStore, weights_of
 from relay_mlir.lowering.diagnostics import OpError
@@ -126,15 +132,35 @@ class _Planner:
         self._functions = {f.sym_name.data: f for f in module.ops if isinstance(f, func.FuncOp)}
         self._signatures: dict[str, _Signature] = {}
         self._active: list[str] = []
-        if ENTRY not in self._functions:
+        self._heap_entry = next((op for op in module.ops if isinstance(op, heap.FuncOp) and _name(op) == ENTRY), None)
+        self._module = module
+        if ENTRY not in self._functions and self._heap_entry is None:
             raise VerifyException(f"plan-memory: the module has no function @{ENTRY}")
 
     def run(self) -> None:
-        main = self._functions[ENTRY]
-        arena = self._plan(ENTRY).scratch
+        main: Operation
+        if self._heap_entry is not None:
+            main, arena = self._heap_entry, self._plan_kernels()
+        else:
+            main, arena = self._functions[ENTRY], self._plan(ENTRY).scratch
         main.attributes["weight_layout"] = self._weights.attribute()
         main.attributes["weight_bytes"] = IntegerAttr(self._weights.size, i64)
         main.attributes["arena_bytes"] = IntegerAttr(arena, i64)
+
+    def _plan_kernels(self) -> int:
+        """Plans every function by itself; gives the largest scratch memory of one."""
+        arena = 0
+        for name, function in self._functions.items():
+            planned = self._plan(name)
+            offsets = [self._weights.offset(key) for key in planned.globals]
+            function.attributes["kernel_weights"] = DenseArrayBase.from_list(i64, offsets)
+            if planned.scratch:
+                function.attributes["kernel_scratch"] = UnitAttr()
+            arena = max(arena, planned.scratch)
+        for op in self._module.walk():
+            if isinstance(op, heap.WeightOp):
+                op.properties["offset"] = IntegerAttr(self._weights.offset(op.key.string_value()), i64)
+        return arena
 
     def _plan(self, name: str) -> _Signature:
         if name in self._active:
@@ -236,6 +262,10 @@ def _in_place_pairs(function: func.FuncOp) -> list[tuple[int, int]]:
         cast(tuple[int, int], tuple(cast(DenseArrayBase[IntegerType], pair).get_values()))
         for pair in cast(ArrayAttr[Attribute], attribute)
     ]
+
+
+def _name(op: heap.FuncOp) -> str:
+    return op.sym_name.data
 
 
 def _used(value: SSAValue) -> bool:

@@ -7,9 +7,10 @@ arenas that no run uses. A run takes an arena out of a slot, or makes one, and p
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from relay_mlir.dialects.errors import CompileError
+from relay_mlir.runtime import heap_runtime
 from relay_mlir.runtime.signature import Signature, TensorSpec
 from relay_mlir.runtime.thread_pool import (
     DECLARATIONS,
@@ -23,6 +24,8 @@ from relay_mlir.runtime.thread_pool import (
 VERSION = "0.1.0"
 HANDLE_BYTES = 1024
 SLOTS = 16
+UNRELEASED = STATE_BYTES + 8 * SLOTS
+"""Where a handle counts the objects that runs left alive."""
 
 STATUS = {
     0: "success",
@@ -49,24 +52,42 @@ def entry_symbol(prefix: str) -> str:
 
 
 def abi_text(
-    signature: Signature, prefix: str, triple: str, weights: int, arena: int, threads: int, flush: bool, model: str
+    signature: Signature,
+    prefix: str,
+    triple: str,
+    weights: int,
+    arena: int,
+    threads: int,
+    flush: bool,
+    model: str,
+    failures: Sequence[str] | None = None,
 ) -> str:
     """LLVM IR of the C functions, to be put behind the text `model` of the program, which defines `@PREFIX.main`.
 
     `weights` and `arena` are sizes in bytes. With more than one thread `@PREFIX.main` takes the pool as its last
-    argument.
+    argument. A program on heap objects gives the texts of its `failures`: its `@PREFIX.main` takes a heap only.
     """
     parts = [processor_text(triple), pool_text(triple)]
+    if failures is not None:
+        parts.append(heap_runtime.heap_text(triple))
+        parts += list(heap_runtime.DECLARATIONS.values())
+        parts.append(heap_runtime.counters_text(prefix, SLOTS, STATE_BYTES, UNRELEASED))
+    statuses = status_texts(failures)
     parts += [line for name, line in DECLARATIONS.items() if not re.search(rf"^declare [^@]*@{name}\(", model, re.M)]
     parts.append(f"@{_q(weights_symbol(prefix))} = external constant [{max(weights, 1)} x i8], align 64")
-    parts += _strings(signature, prefix)
-    parts += [_lifetime(prefix, triple, threads, flush), _arenas(arena)]
-    parts.append(_run(signature, prefix, triple, weights, threads, flush))
+    parts += _strings(signature, statuses)
+    parts += [_lifetime(prefix, triple, threads, flush), _arenas(arena, failures is not None)]
+    parts.append(_run(signature, prefix, triple, weights, threads, flush, failures is not None))
     for what, specs in (("input", signature.inputs), ("output", signature.outputs)):
         parts += _queries(prefix, what, specs)
-    parts.append(_table_function(prefix, "error", "ptr", [f"@relay.status{i}" for i in STATUS], "@relay.unknown"))
+    parts.append(_table_function(prefix, "error", "ptr", [f"@relay.status{i}" for i in statuses], "@relay.unknown"))
     parts.append(f"define ptr @{prefix}_version() {{\n  ret ptr @relay.version\n}}")
     return "\n".join(parts) + "\n"
+
+
+def status_texts(failures: Sequence[str] | None) -> dict[int, str]:
+    """The text of every status of a program; those of its failures come last."""
+    return {**STATUS, **dict(enumerate(failures or (), len(STATUS)))}
 
 
 def _q(name: str) -> str:
@@ -79,9 +100,9 @@ def _string(name: str, text: str) -> str:
     return f'@{name} = internal constant [{len(data)} x i8] c"{escaped}"'
 
 
-def _strings(signature: Signature, prefix: str) -> list[str]:
+def _strings(signature: Signature, statuses: Mapping[int, str]) -> list[str]:
     lines = [_string("relay.version", VERSION), _string("relay.unknown", "an unknown status")]
-    lines += [_string(f"relay.status{code}", text) for code, text in STATUS.items()]
+    lines += [_string(f"relay.status{code}", text) for code, text in statuses.items()]
     for what, specs in (("input", signature.inputs), ("output", signature.outputs)):
         for index, spec in enumerate(specs):
             lines.append(_string(f"relay.{what}_name{index}", spec.name))
@@ -162,7 +183,7 @@ slot:
   %from = add i64 %offset, {STATE_BYTES}
   %p = getelementptr i8, ptr %model, i64 %from
   %arena = load ptr, ptr %p
-  call void @free(ptr %arena)
+  call void @relay.arena.free(ptr %arena)
   %i1 = add i64 %i, 1
   br label %next
 free:
@@ -175,9 +196,10 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
 
-def _arenas(size: int) -> str:
+def _arenas(size: int, heap: bool) -> str:
     padded = -(-max(size, 64) // 64) * 64
-    return f"""
+    made = heap_runtime.arena_text(padded) if heap else _ARENA.replace("@SIZE@", str(padded))
+    return f"""{made}
 define internal ptr @relay.arena.take(ptr %model) {{
 entry:
   br label %next
@@ -199,7 +221,7 @@ take:
   %arena = inttoptr i64 %word to ptr
   ret ptr %arena
 make:
-  %new = call ptr @aligned_alloc(i64 64, i64 {padded})
+  %new = call ptr @relay.arena.make()
   ret ptr %new
 }}
 define internal void @relay.arena.give(ptr %model, ptr %arena) {{
@@ -221,7 +243,7 @@ full:
   %i1 = add i64 %i, 1
   br label %next
 free:
-  call void @free(ptr %arena)
+  call void @relay.arena.free(ptr %arena)
   br label %done
 done:
   ret void
@@ -229,7 +251,19 @@ done:
 """
 
 
-def _run(signature: Signature, prefix: str, triple: str, weights: int, threads: int, flush: bool) -> str:
+_ARENA = """
+define internal ptr @relay.arena.make() {
+  %new = call ptr @aligned_alloc(i64 64, i64 @SIZE@)
+  ret ptr %new
+}
+define internal void @relay.arena.free(ptr %arena) {
+  call void @free(ptr %arena)
+  ret void
+}
+"""
+
+
+def _run(signature: Signature, prefix: str, triple: str, weights: int, threads: int, flush: bool, heap: bool) -> str:
     checks: list[str] = []
     arguments: list[str] = []
     block = "arrays"
@@ -265,6 +299,10 @@ def _run(signature: Signature, prefix: str, triple: str, weights: int, threads: 
 """
         leave = "  call void @relay.set_float_state(ptr %saved)\n"
     joined = "\n".join(checks)
+    if heap:
+        body, status = _heap_call(prefix, bool(weights)), "%status"
+    else:
+        body, status = f"  call void @{_q(entry_symbol(prefix))}({', '.join(arguments)})\n", "0"
     return f"""
 define i32 @{prefix}_run(ptr %model, ptr %inputs, ptr %outputs) {{
 entry:
@@ -275,9 +313,8 @@ entry:
   %failed = icmp eq ptr %arena, null
   br i1 %failed, label %memory, label %compute
 compute:
-{enter}  call void @{_q(entry_symbol(prefix))}({", ".join(arguments)})
-{leave}  call void @relay.arena.give(ptr %model, ptr %arena)
-  ret i32 0
+{enter}{body}{leave}  call void @relay.arena.give(ptr %model, ptr %arena)
+  ret i32 {status}
 bad:
   ret i32 2
 memory:
@@ -286,12 +323,40 @@ memory:
 """
 
 
-def header(signature: Signature, prefix: str, threads: int, arena: int) -> str:
+_COUNTERS = """/* Counted objects: those alive, 0 when no run is under way; and those that cycles through references kept alive
+ * until their run ended, of all runs together. */
+int64_t PREFIX_live_objects(PREFIX *model);
+int64_t PREFIX_unreleased_objects(PREFIX *model);
+
+"""
+
+
+def _heap_call(prefix: str, weights: bool) -> str:
+    """Runs a program on heap objects; `%arena` is its heap."""
+    stores = {
+        heap_runtime.INPUTS: "%inputs",
+        heap_runtime.OUTPUTS: "%outputs",
+        heap_runtime.WEIGHTS: f"@{_q(weights_symbol(prefix))}" if weights else "null",
+    }
+    text = "".join(
+        f"  %state{at} = getelementptr i8, ptr %arena, i64 {at}\n  store ptr {value}, ptr %state{at}\n"
+        for at, value in stores.items()
+    )
+    return f"""{text}  %status = call i32 @relay.heap.run(ptr %arena, ptr @{_q(entry_symbol(prefix))})
+  %leftp = getelementptr i8, ptr %arena, i64 {heap_runtime.LEFT}
+  %left = load i64, ptr %leftp
+  %unreleased = getelementptr i8, ptr %model, i64 {UNRELEASED}
+  %before = atomicrmw add ptr %unreleased, i64 %left monotonic
+"""
+
+
+def header(signature: Signature, prefix: str, threads: int, arena: int, failures: Sequence[str] | None = None) -> str:
     """The C header of a program."""
     guard = f"{prefix.upper()}_H"
     inputs = "\n".join(f" *   inputs[{i}]   {spec}" for i, spec in enumerate(signature.inputs))
     outputs = "\n".join(f" *   outputs[{i}]  {spec}" for i, spec in enumerate(signature.outputs))
-    codes = "\n".join(f" *   {code}  {text}" for code, text in STATUS.items())
+    codes = "\n".join(f" *   {code}  {text}" for code, text in status_texts(failures).items())
+    counters = "" if failures is None else _COUNTERS.replace("PREFIX", prefix)
     queries = "\n".join(
         f"""
 int32_t {prefix}_{what}_count(void);
@@ -340,7 +405,7 @@ int32_t {prefix}_run({prefix} *model, const void *const *inputs, void *const *ou
 
 /* What the inputs and outputs are. Out of range: NULL, or -1. */{queries}
 
-/* The text of a status, and the version of the compiler. Both live as long as the program. */
+{counters}/* The text of a status, and the version of the compiler. Both live as long as the program. */
 const char *{prefix}_error(int32_t status);
 const char *{prefix}_version(void);
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
@@ -19,6 +19,7 @@ from relay_mlir.dialects.relay.weights import RelayContext
 from relay_mlir.lowering.diagnostics import Diagnostic, DiagnosticError, op_of
 from relay_mlir.lowering.ir_files import load_weights, main_function
 from relay_mlir.lowering.ir_text import SourceText, parse_ir
+from relay_mlir.lowering.needs_heap import needs_heap
 from relay_mlir.lowering.pass_manager import PassRun, run_passes
 from relay_mlir.lowering.pipeline import PIPELINES, pass_class
 from relay_mlir.lowering.verifier import verify_module
@@ -50,7 +51,7 @@ class Options:
 
     def check(self) -> None:
         """Raises CompileError for a value that is not one of those possible."""
-        targets = [name for name in PIPELINES if name != "relay"]
+        targets = [name for name in PIPELINES if name != "relay" and not name.endswith("-language")]
         if self.target not in targets:
             raise CompileError(f"target '{self.target}' is not one of {', '.join(targets)}")
         if self.numerics not in NUMERICS:
@@ -89,10 +90,16 @@ def make_context() -> RelayContext:
 
         return Relay
 
+    def heap():
+        from relay_mlir.dialects.heap import Heap
+
+        return Heap
+
     ctx = RelayContext()
     for name, factory in all_dialects().items():
         ctx.register_dialect(name, factory)
     ctx.register_dialect("relay", relay)
+    ctx.register_dialect("heap", heap)
     return ctx
 
 
@@ -142,11 +149,15 @@ def _read_mlir(path: Path, ctx: RelayContext) -> ModuleOp:
     return module
 
 
-def pipeline(options: Options) -> list[ModulePass]:
-    """The passes of the target, with the options that they have a field for. Raises CompileError; see Options."""
+def pipeline(options: Options, module: ModuleOp | None = None) -> list[ModulePass]:
+    """The passes of the target, with the options that they have a field for. Raises CompileError; see Options.
+
+    A module that needs the heap (see `needs_heap`) takes the passes of the target's language pipeline.
+    """
     options.check()
     passes: list[ModulePass] = []
-    for name in PIPELINES[options.target]:
+    heap = module is not None and needs_heap(module)
+    for name in PIPELINES[f"{options.target}-language" if heap else options.target]:
         cls = pass_class(name)
         known = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set[str]()
         given = {"threads": options.threads, "numerics": options.numerics}
@@ -175,7 +186,9 @@ def compile_module(
         found = "has no function @main" if main is None else f"has a {main.name} @main"
         raise CompileError(f"the program {found}; expected a relay.func")
     signature = signature_of(main)
-    run_passes(ctx, module, pipeline(options) if passes is None else passes, dump=dump, on_pass=on_pass)
+    if passes is None:
+        passes = pipeline(options, module)
+    run_passes(ctx, module, passes, dump=dump, on_pass=on_pass)
     if on_code is not None:
         on_code()
     return _finish(module, ctx, options, signature)
@@ -184,7 +197,7 @@ def compile_module(
 def _finish(module: ModuleOp, ctx: RelayContext, options: Options, signature: Any) -> Program:
     """Machine code from the llvm dialect."""
     from relay_mlir.lowering.llvm_text import llvm_text
-    from relay_mlir.runtime.jit import compile_llvm, host
+    from relay_mlir.runtime.jit import HEAP, compile_llvm, host
 
     main = main_function(module)
     assert isinstance(main, llvm.FuncOp), "the pipeline ends in the llvm dialect"
@@ -198,8 +211,18 @@ def _finish(module: ModuleOp, ctx: RelayContext, options: Options, signature: An
     text = llvm_text(module) + launches
     flush = options.numerics != "strict"
     threads, prefix = options.threads, options.prefix
-    text += abi_text(signature, prefix, host().triple, weights.size, arena, threads, flush, text)
-    return Program(signature, prefix, compile_llvm(text), weights, arena, threads)
+    failures = _failures(main)
+    text += abi_text(signature, prefix, host().triple, weights.size, arena, threads, flush, text, failures)
+    code = compile_llvm(text, passes=HEAP if failures is not None else ())
+    return Program(signature, prefix, code, weights, arena, threads, failures)
+
+
+def _failures(main: llvm.FuncOp) -> tuple[str, ...] | None:
+    """What may fail at run time, of a program on heap objects."""
+    found = main.attributes.get("failures")
+    if not isinstance(found, ArrayAttr):
+        return None
+    return tuple(text.data for text in cast("ArrayAttr[StringAttr]", found))
 
 
 def _integer(main: llvm.FuncOp, name: str) -> int:
@@ -210,9 +233,12 @@ def _integer(main: llvm.FuncOp, name: str) -> int:
 
 
 def _take_launches(module: ModuleOp) -> list[str]:
-    """Removes the declarations that outline-parallel left for the runtime; gives the text that defines them."""
+    """Removes the declarations of the runtime's functions; gives the text that defines those of outline-parallel."""
     texts: list[str] = []
     for op in list(module.ops):
+        if isinstance(op, llvm.FuncOp) and not op.body.blocks and op.sym_name.data.startswith("relay.heap."):
+            cast(Block, op.parent).erase_op(op, safe_erase=False)
+            continue
         if isinstance(op, llvm.FuncOp) and not op.body.blocks and op.sym_name.data.endswith(".launch"):
             # The last two parameters are the pool and the number of tiles.
             types = [_type_text(type_) for type_ in list(op.function_type.inputs)[:-2]]

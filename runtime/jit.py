@@ -17,6 +17,9 @@ from relay_mlir.dialects.errors import CompileError
 LIGHT = ("sroa", "instcombine", "simplifycfg", "newgvn")
 """IR passes for code that comes from elsewhere than loops-to-llvm, whose code gains nothing from them."""
 
+HEAP = ("always-inline", "sroa", "instcombine", "simplifycfg")
+"""IR passes for programs on heap objects: counting and arithmetic on scalars become part of their users."""
+
 _names = itertools.count()
 
 
@@ -42,6 +45,7 @@ def _binding() -> Any:
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+    binding.initialize_native_asmparser()  # the switch between stacks is written in assembly
     return binding
 
 
@@ -69,6 +73,7 @@ def _run_passes(module: Any, machine: Any, passes: Sequence[str]) -> None:
     builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
     manager = binding.create_new_module_pass_manager()
     methods = {
+        "always-inline": manager.add_always_inliner_pass,
         "sroa": manager.add_sroa_pass,
         "instcombine": manager.add_instruction_combine_pass,
         "simplifycfg": manager.add_simplify_cfg_pass,

@@ -30,10 +30,12 @@ class Program:
     weights: WeightsBlob
     arena_bytes: int
     threads: int
+    failures: tuple[str, ...] | None = None
+    """The texts of what may fail at run time, of a program on heap objects; None for any other."""
 
     def header(self) -> str:
         """The C header."""
-        return header(self.signature, self.prefix, self.threads, self.arena_bytes)
+        return header(self.signature, self.prefix, self.threads, self.arena_bytes, self.failures)
 
     def save(self, path: Path) -> None:
         """Writes `.o`, an object file, or `.so`, a shared library, with the weights in it.

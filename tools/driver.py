@@ -80,12 +80,19 @@ def _relay() -> Dialect:
     return Relay
 
 
+def _heap() -> Dialect:
+    from relay_mlir.dialects.heap import Heap
+
+    return Heap
+
+
 def make_context(*, allow_unregistered: bool = False) -> RelayContext:
     """A context with this project's dialects and xDSL's, each imported when first used."""
     ctx = RelayContext(allow_unregistered=allow_unregistered)
     for name, factory in all_dialects().items():
         ctx.register_dialect(name, factory)
     ctx.register_dialect("relay", _relay)
+    ctx.register_dialect("heap", _heap)
     return ctx
 
 

@@ -56,7 +56,7 @@ def _compile(options: argparse.Namespace) -> int:
     ctx = make_context()
     module = import_model(options.model, ctx, parse_shapes(options.shape))
     imported = time.perf_counter() - start
-    passes = pipeline(chosen)
+    passes = pipeline(chosen, module)
     progress = Progress([pass_.name for pass_ in passes])
     runs: list[PassRun] = []
 
