@@ -70,6 +70,8 @@ class Place:
     index: int
     op: Operation
     reshapes: tuple[Reshape, ...] = ()
+    base: SSAValue | None = None
+    """For a rectangle: the destination whose buffer is written, which other rectangles may have been put into since."""
 
 
 class InPlaceAnalysis:
@@ -220,14 +222,27 @@ class InPlaceAnalysis:
         if not (self.in_place(op, 1) and _uses(op.source) == 1 and _uses(op.dest) == 1):
             return
         begin, end = self._position[cast(OpResult, start[0]).op], self._position[op]
-        for operand in list(op.operands)[1:]:
-            if self._defined_at(operand) >= begin:
-                return
+        base, before = self._destination(op, begin)
+        if any(self._defined_at(operand) >= begin for operand in [base, *list(op.operands)[2:]]):
+            return
         for value in self.roots[op.dest].values:
-            if any(begin <= self._position[use.operation] < end for use in value.uses):
+            if any(begin <= self._position[use.operation] < end and use.operation not in before for use in value.uses):
                 return
-        self.places[start[0]] = Place("slice", 0, op)
+        self.places[start[0]] = Place("slice", 0, op, base=base)
         self.landed.add((op, 0))
+
+    def _destination(self, op: tensor.InsertSliceOp, begin: int) -> tuple[SSAValue, set[Operation]]:
+        """The destination of an insert_slice as it was at `begin`, and the ones since, which write other rectangles."""
+        base, between = op.dest, set[Operation]()
+        while self._defined_at(base) >= begin and isinstance(base, OpResult):
+            earlier = base.op
+            if not isinstance(earlier, tensor.InsertSliceOp) or earlier.parent is not op.parent:
+                break
+            if not self.in_place(earlier, 1) or _uses(base) != 1 or not _disjoint(earlier, op):
+                break
+            between.add(earlier)
+            base = earlier.dest
+        return base, between
 
     def _defined_at(self, value: SSAValue) -> int:
         return self._position[value.op] if isinstance(value, OpResult) else -1
@@ -263,6 +278,23 @@ class InPlaceAnalysis:
         for moved in sorted(late, key=order.__getitem__):
             moved.detach()
             block.insert_op_before(moved, start.op)
+
+
+def _disjoint(left: tensor.InsertSliceOp, right: tensor.InsertSliceOp) -> bool:
+    """Whether two rectangles with known offsets, sizes and strides have no element in common."""
+    if any((*op.offsets, *op.sizes, *op.strides) for op in (left, right)):
+        return False
+    properties = ("static_offsets", "static_sizes", "static_strides")
+    a, b = (
+        zip(*(cast(DenseArrayBase[Any], op.properties[name]).get_values() for name in properties), strict=True)
+        for op in (left, right)
+    )
+    for (start, size, step), (other, count, stride) in zip(a, b, strict=True):
+        if start + (size - 1) * step < other or other + (count - 1) * stride < start:
+            return True
+        if step == stride and (start - other) % step:
+            return True
+    return False
 
 
 def _chain(value: SSAValue) -> set[SSAValue]:

@@ -130,7 +130,8 @@ class FunctionRewriter:
                 buffer = self._if_buffers[place.op, place.index]
             case "slice":
                 op = cast(tensor.InsertSliceOp, place.op)
-                buffer = self._slices[op] = self._subview(op, self._buffer(op.dest), shape_of_tensor(op.source), before)
+                into = self._buffer(op.dest if place.base is None else place.base)
+                buffer = self._slices[op] = self._subview(op, into, shape_of_tensor(op.source), before)
         for step in place.reshapes:
             buffer = self._make(inverse_reshape(step, buffer), before)
         return buffer

@@ -26,7 +26,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder
+from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, ScalarBuilder
 from relay_mlir.dialects.relay.weights import weights_of
 from relay_mlir.lowering.structured import Access, Structured, contraction, element_of, shape_of, structured
 from relay_mlir.lowering.tile_contractions import Schedule, schedule_of
@@ -182,13 +182,15 @@ class _Packer:
         build = LinalgBuilder(Builder(InsertPoint.before(view.op)), view.op.location)
         into = build.empty([view.extents[loop] for loop in order], element_of(access.value))
         parallel = ["parallel"] * rank
-        (copy,) = build.generic(
-            [access.value], [source], [into], [AffineMap.identity(rank)], parallel, lambda s, x, _: x
-        )
+        (copy,) = build.generic([access.value], [source], [into], [AffineMap.identity(rank)], parallel, _first)
         position = view.inputs.index(access)
         view.op.operands[position] = copy
         results = tuple(AffineExpr.dimension(loop) for loop in order)
         _set_map(view.op, position, AffineMap(access.map.num_dims, 0, results))
+
+
+def _first(_: ScalarBuilder, value: SSAValue, out: SSAValue) -> SSAValue:
+    return value
 
 
 def _set_map(op: linalg.GenericOp, position: int, map_: AffineMap) -> None:

@@ -30,6 +30,7 @@ CPU = (
     *RELAY,
     "relay-to-linalg",
     "fuse-elementwise",
+    "winograd-convolutions",  # leaves matrix products, which the next passes tile and pack
     "collapse-loops",  # before tiles are chosen: it makes rows longer
     "tile-contractions",
     "pack-weights",

@@ -100,6 +100,8 @@ def _convolve(
     columns: _Phase,
 ) -> SSAValue:
     """The convolution of one phase."""
+    import numpy as np
+
     stride = operator.strides[0]
     last = [phase.first + stride * (phase.taps - 1) for phase in (rows, columns)]
     size = [cast(RelayOp, emit.before).operand_types[1].get_shape()[axis] for axis in axes]
@@ -118,8 +120,8 @@ def _convolve(
     )
     if min(rows.low, rows.high, columns.low, columns.high) < 0:
         widths = ((0, 0), (0, 0), (min(rows.low, 0), min(rows.high, 0)), (min(columns.low, 0), min(columns.high, 0)))
-        dtype = numpy_dtype(cast(RelayOp, emit.before).operand_types[0].element_type)
-        data = emit(Pad(pad_width=widths), data, emit.insert(ConstantOp(dense_literal(dtype.type(0)))))
+        zero = np.zeros((), numpy_dtype(cast(RelayOp, emit.before).operand_types[0].element_type))
+        data = emit(Pad(pad_width=widths), data, emit.insert(ConstantOp(dense_literal(zero))))
     padding = tuple(max(width, 0) for width in (rows.low, columns.low, rows.high, columns.high))
     return emit(Conv2D(padding=padding, kernel_layout=operator.kernel_layout), data, taps)
 

@@ -46,7 +46,7 @@ def _uncovered(op: Operation, rows: list[_Row], types: list[Attribute]) -> Any:
         for values in _uncovered(op, _specialize(rows, None, len(fields)), [*fields, *rest]):
             yield [f"({', '.join(values[: len(fields)])})", *values[len(fields) :]]
         return
-    declared = declaration(op, cast(ADTType, first).adt_name) if isinstance(first, ADTType) else None
+    declared = declaration(op, first.adt_name) if isinstance(first, ADTType) else None
     if declared is None:
         return  # a type that no pattern can take apart: type inference has refused it
     for made in declared.constructors:

@@ -94,7 +94,7 @@ def term_of(type_: Attribute, hole: Callable[[], Hole], values: Mapping[str, Ter
             case IncompleteType():
                 return hole()
             case TensorType():
-                return TensorTerm(cast(Attribute, part.element_type), list(part.get_shape()))
+                return TensorTerm(part.element_type, list(part.get_shape()))
             case TupleType():
                 return Con("tuple", [convert(t) for t in part.types])
             case FunctionType():
