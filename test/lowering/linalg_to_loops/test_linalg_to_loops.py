@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import ml_dtypes
 import numpy as np
 import pytest
-from support.mlir_oracle import AVAILABLE, lowered_module, run_text
 from xdsl.dialects.builtin import i1
 
 from relay_mlir.dialects.relay import OPERATORS
@@ -15,6 +14,7 @@ from relay_mlir.dialects.relay.op import Operator
 from relay_mlir.dialects.relay.weights import RelayContext
 from relay_mlir.lowering.pass_manager import run_passes
 from relay_mlir.lowering.pipeline import pass_class
+from test.support.mlir_oracle import AVAILABLE, lowered_module, run_text
 
 PASSES = ("fuse-elementwise", "tile-contractions", "pack-weights", "bufferize", "linalg-to-loops")
 
