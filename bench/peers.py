@@ -71,18 +71,17 @@ def openvino(path: Path, inputs: Arrays, threads: int) -> Program:
 
 
 def torch(path: Path, inputs: Arrays, threads: int) -> Program:
-    """PyTorch, eager, with the model that onnx2torch makes."""
-    import onnx2torch
+    """PyTorch, the traced calls of torch_model.py."""
     import torch as runtime
+    from torch_model import load
 
     runtime.set_num_threads(threads)
-    module = onnx2torch.convert(str(path)).eval()
     tensors = [runtime.from_numpy(array) for array in inputs.values()]
+    function = load(path, tensors)
 
     def run() -> list[np.ndarray]:
         with runtime.inference_mode():
-            results = module(*tensors)
-        return [result.numpy() for result in (results if isinstance(results, tuple | list) else [results])]
+            return [result.numpy() for result in function(*tensors)]
 
     return run
 
@@ -91,7 +90,7 @@ PEERS: dict[str, tuple[Callable[[Path, Arrays, int], Program], tuple[str, ...]]]
     "relay-mlir": (ours, ("relay_mlir",)),
     "onnxruntime": (onnxruntime, ("onnxruntime",)),
     "openvino": (openvino, ("openvino",)),
-    "torch": (torch, ("torch", "onnx2torch")),
+    "torch": (torch, ("torch",)),
 }
 """The runtimes: how a program of each is made, and the modules it needs."""
 
