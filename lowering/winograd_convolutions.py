@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 LEAST_TILES = 16
 """With fewer tiles the products are limited by reading U."""
 LEAST_CHANNELS = 32
+CHUNK = 32
+"""Channels of a weight that are transformed at a time, in f64: so that little memory is needed besides the result."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +90,11 @@ def transformed_weight(weight: np.ndarray) -> np.ndarray:
 
     g = np.array([[float(v) for v in row] for row in matrices()[1]])
     whole = np.empty((SIZE * SIZE, *weight.shape[2:]), weight.dtype)
-    for position in range(SIZE * SIZE):
-        row, column = divmod(position, SIZE)
-        taps = np.outer(g[row], g[column])
-        whole[position] = np.einsum("ij,ijco->co", taps, weight.astype(np.float64), optimize=True)
+    for start in range(0, weight.shape[2], CHUNK):
+        part = weight[:, :, start : start + CHUNK].astype(np.float64)
+        rows = np.tensordot(g, part, ([1], [0]))
+        both = np.tensordot(g, rows, ([1], [1]))  # [column, row, C, O]
+        whole[:, start : start + CHUNK] = both.swapaxes(0, 1).reshape(SIZE * SIZE, *part.shape[2:])
     return whole
 
 
