@@ -131,7 +131,7 @@ def type_of(term: Term) -> Attribute:
             kind, _, name = term.head.partition(" ")
             match kind:
                 case "tuple":
-                    return TupleType(cast(Any, args))
+                    return TupleType(cast(Any, tuple(args)))  # a list would make a type that equals no other
                 case "fn":
                     return FunctionType.from_lists(args[:-1], args[-1:])
                 case "ref":
