@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import cast
 
@@ -391,6 +392,7 @@ class Builder(Emitter):
 
 def name_value(value: SSAValue, name: str) -> None:
     """Gives a value a name, as far as MLIR can write it."""
-    hint = name.replace("/", "_")
-    if value.is_valid_name(hint):
+    # xDSL drops a number behind a last underscore; dropping all of them at once gives names that stay the same.
+    hint = re.sub(r"(_\d+)+$", "", name.replace("/", "_"))
+    if hint and value.is_valid_name(hint):
         value.name_hint = hint

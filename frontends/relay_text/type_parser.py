@@ -30,7 +30,7 @@ _INTEGER = re.compile(r"(u?)int(\d+)")
 def dtype(name: str) -> Attribute | None:
     """The element type that Relay calls so (`float32`, `int8x4`), or None."""
     base, lanes_follow, lanes = name.partition("x")
-    element = ELEMENT_TYPES.get(base)
+    element = ELEMENT_TYPES.get(base + "32" if base in ("int", "uint", "float") else base)
     if element is None and (match := _INTEGER.fullmatch(base)) is not None and 0 < int(match.group(2)) <= 64:
         element = IntegerType(int(match.group(2)), Signedness.UNSIGNED if match.group(1) else Signedness.SIGNLESS)
     if element is None or not lanes_follow:
