@@ -25,6 +25,7 @@ from relay_mlir.lowering.pipeline import PIPELINES, pass_class
 from relay_mlir.lowering.verifier import verify_module
 from relay_mlir.runtime.c_abi import abi_text, check_prefix, entry_symbol
 from relay_mlir.runtime.executable import Executable
+from relay_mlir.runtime.jit import host
 from relay_mlir.runtime.program import Program
 from relay_mlir.runtime.signature import signature_of
 from relay_mlir.runtime.thread_pool import launch_text
@@ -155,12 +156,18 @@ def pipeline(options: Options, module: ModuleOp | None = None) -> list[ModulePas
     A module that needs the heap (see `needs_heap`) takes the passes of the target's language pipeline.
     """
     options.check()
+    vector_bits, registers = host().vectors
     passes: list[ModulePass] = []
     heap = module is not None and needs_heap(module)
     for name in PIPELINES[f"{options.target}-language" if heap else options.target]:
         cls = pass_class(name)
         known = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set[str]()
-        given = {"threads": options.threads, "numerics": options.numerics}
+        given = {
+            "threads": options.threads,
+            "numerics": options.numerics,
+            "vector_bits": vector_bits,
+            "registers": registers,
+        }
         passes.append(cls(**cast(Any, {key: value for key, value in given.items() if key in known})))
     return passes
 

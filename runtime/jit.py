@@ -31,6 +31,16 @@ class Target:
     cpu: str
     features: str
 
+    @property
+    def vectors(self) -> tuple[int, int]:
+        """The width in bits of a vector register, and how many there are."""
+        if "+avx512f" in self.features.split(","):
+            return 512, 32
+        if "+avx" in self.features.split(","):
+            return 256, 16
+        # SSE2, which every x86-64 has; NEON has twice as many.
+        return 128, 32 if self.triple.startswith("aarch64") else 16
+
 
 @cache
 def host() -> Target:
