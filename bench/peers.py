@@ -152,7 +152,7 @@ def table(results: Sequence[Result], peers: Sequence[str]) -> str:
     lines = [_row(head), _row(["---", *["--:"] * (len(head) - 1)])]
     for result in results:
         times, base = result.times, result.times.get(first)
-        cells = [f"{times[peer]:.3g}" if peer in times else "" for peer in peers]
+        cells = [_milliseconds(times[peer]) if peer in times else "" for peer in peers]
         ratios = [f"{times[peer] / base:.2f}" if base and peer in times else "" for peer in others]
         lines.append(_row([result.model, str(result.threads), *cells, *ratios]))
     for threads in sorted({result.threads for result in results}):
@@ -160,6 +160,11 @@ def table(results: Sequence[Result], peers: Sequence[str]) -> str:
         lines.append(_row(["geometric mean", str(threads), *[""] * len(peers), *means]))
     notes = [f"- {r.model}, {r.threads} threads, {peer}: {text}" for r in results for peer, text in r.problems.items()]
     return "\n".join([*lines, *([""] if notes else []), *notes])
+
+
+def _milliseconds(value: float) -> str:
+    """Three significant digits."""
+    return f"{value:.{max(2 - math.floor(math.log10(value)), 0)}f}"
 
 
 def _row(cells: Sequence[str]) -> str:
