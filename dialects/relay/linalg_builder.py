@@ -479,6 +479,30 @@ class LinalgBuilder:
         )
         return self.insert(op)
 
+    def row(self, value: SSAValue, at: SSAValue) -> SSAValue:
+        """The part of a tensor at a position of its first dimension, without that dimension; `at` is an index."""
+        _, *sizes = self.shape(value)
+        op = tensor.ExtractSliceOp.build(
+            operands=[value, [at], [], []],
+            result_types=[tensor_type(sizes, self.element(value))],
+            properties=_static_slice([ANY, *[0] * len(sizes)], [1, *sizes], [1] * (len(sizes) + 1)),
+        )
+        return self.insert(op)
+
+    def put_row(self, value: SSAValue, into: SSAValue, at: SSAValue) -> SSAValue:
+        """`into` with the part at a position of its first dimension replaced by the value; `at` is an index."""
+        sizes = self.shape(value)
+        op = tensor.InsertSliceOp.build(
+            operands=[value, into, [at], [], []],
+            result_types=[into.type],
+            properties=_static_slice([ANY, *[0] * len(sizes)], [1, *sizes], [1] * (len(sizes) + 1)),
+        )
+        return self.insert(op)
+
+    def typed(self, operands: Sequence[SSAValue]) -> LinalgBuilder:
+        """A builder at the same place for operands whose lowered types say all there is to know (floats)."""
+        return LinalgBuilder(self._builder, self._location, [cast(Tensor, operand.type) for operand in operands])
+
     def loop(
         self,
         count: int,

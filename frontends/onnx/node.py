@@ -150,6 +150,13 @@ class NodeView:
     def reals(self, name: str, default: Sequence[float] | _T | Required = REQUIRED) -> tuple[float, ...] | _T:
         return self._attribute(name, AttributeProto.FLOATS, default)
 
+    def strings(self, name: str, default: Sequence[str]) -> tuple[str, ...]:
+        values: Sequence[bytes] | None = self._attribute(name, AttributeProto.STRINGS, None)
+        try:
+            return tuple(default) if values is None else tuple(value.decode() for value in values)
+        except UnicodeDecodeError as e:
+            raise Problem(f"attribute '{name}' is not UTF-8") from e
+
     def tensor(self, name: str) -> TensorProto:
         return self._attribute(name, AttributeProto.TENSOR, REQUIRED)
 
