@@ -107,7 +107,7 @@ class _Printer:
         self.line("")
 
     def function(self, op: FuncOp) -> None:
-        self.names, self.graph = UniqueNames(), 0
+        self.names = UniqueNames()  # graph variables are counted on: TVM keeps the first of a number in a text
         wanted = op.names("input_names") if "input_names" in op.attributes else None
         parameters = self.parameters(op.args, wanted)
         printed = [self.texts[argument][1:] for argument in op.args]

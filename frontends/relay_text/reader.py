@@ -131,8 +131,9 @@ class _Module:
         self.metadata = metadata
 
     def add(self, program: Program) -> None:
+        first = next((op for op in self.module.ops if isinstance(op, FuncOp)), None)
         for declared in program.types:
-            self._append(self.declare(declared), declared.position)
+            self._append(self.declare(declared), declared.position, first)
         for definition in program.functions:
             self._append(self.signature(definition), definition.position)
         functions = {op.sym_name.data: op for op in self.module.ops if isinstance(op, FuncOp)}
@@ -141,10 +142,13 @@ class _Module:
         for definition in program.functions:
             self.define(builder, definition, functions[definition.name])
 
-    def _append(self, op: Operation, position: int) -> None:
+    def _append(self, op: Operation, position: int, before: Operation | None = None) -> None:
         for inner in op.walk():
             inner.location = self.source.location(position)
-        self.module.body.block.add_op(op)
+        if before is None:
+            self.module.body.block.add_op(op)
+        else:
+            self.module.body.block.insert_op_before(op, before)
 
     def declare(self, declared: TypeDecl) -> AdtOp:
         body = Region(Block([ConstructorOp(made.name, made.fields) for made in declared.constructors]))
