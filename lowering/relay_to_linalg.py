@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     TupleType,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -38,9 +38,11 @@ from relay_mlir.dialects.relay.core import (
     WeightOp,
     YieldOp,
 )
+from relay_mlir.dialects.relay.dims import Dim, substitute
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, lowered_type
 from relay_mlir.dialects.relay.op import RelayOp
-from relay_mlir.dialects.relay.types import Tensor, is_static
+from relay_mlir.dialects.relay.sizes import Requirement, SizeOf, Sizes
+from relay_mlir.dialects.relay.types import ANY, Shape, Tensor, is_static, tensor
 from relay_mlir.lowering.diagnostics import OpError
 
 Values = tuple[SSAValue, ...]
@@ -56,14 +58,7 @@ def flat_types(type_: Attribute, where: Operation) -> list[Tensor]:
         return [flat for field in type_.types.data for flat in flat_types(field, where)]
     if not isinstance(type_, TensorType):
         raise OpError(where, f"a value of type {type_} has no linalg form")
-    tensor = cast(Tensor, type_)
-    if not is_static(tensor.get_shape()):
-        raise OpError(
-            where,
-            f"{tensor} has a dimension that is not known at compile time; bind the model's dynamic input dimensions "
-            "with --shape NAME=1x3x224x224",
-        )
-    return [lowered_type(tensor)]
+    return [lowered_type(cast(Tensor, type_))]
 
 
 @dataclass
@@ -92,12 +87,32 @@ class _Globals:
             self.module.insert_ops_before(ops, first)
 
 
+@dataclass
+class _Summary:
+    """What a lowered function says to its callers: the shapes of its results, and what it demands of its arguments."""
+
+    block: Block
+    results: list[Shape]
+    requirements: list[Requirement]
+
+    def at(self, arguments: Sequence[SSAValue], sizes: Sizes) -> Callable[[Hashable], int]:
+        """What the atoms of the function are where it is called with these arguments."""
+
+        def of(atom: Hashable) -> int:
+            assert isinstance(atom, SizeOf)
+            return sizes.shape(arguments[cast(BlockArgument, atom.value).index])[atom.position]
+
+        return of
+
+
 class _Lowering:
     """Lowers the operations of one block after the other into a new block."""
 
-    def __init__(self, weights: _Globals):
+    def __init__(self, weights: _Globals, summaries: dict[str, _Summary], target: Block):
         self.weights = weights
+        self.summaries = summaries
         self.values: dict[SSAValue, Values] = {}
+        self.sizes = Sizes(target)
 
     def operands(self, op: Operation) -> list[SSAValue]:
         return [flat for operand in op.operands for flat in self.values[operand]]
@@ -126,9 +141,7 @@ class _Lowering:
             case WeightOp():
                 self.define(op, [self.weight(op, builder)])
             case CallOp():
-                types = [flat for result in op.results for flat in flat_types(result.type, op)]
-                call = func.CallOp(op.callee.string_value(), self.operands(op), types)
-                self.define(op, self.insert(builder, call, op.location).results)
+                self.call(op, builder)
             case TupleOp():
                 self.values[op.result] = tuple(self.operands(op))
             case TupleGetItemOp():
@@ -149,15 +162,69 @@ class _Lowering:
         op.location = location
         return builder.insert(op)
 
-    def operator(self, op: RelayOp, builder: Builder) -> None:
-        build = LinalgBuilder(builder, op.location, op.operand_types)
-        for type_ in (*op.operand_types, *op.result_tensors):
-            flat_types(type_, op)
+    def call(self, op: CallOp, builder: Builder) -> None:
+        name, arguments = op.callee.string_value(), self.operands(op)
+        types = [flat for result in op.results for flat in flat_types(result.type, op)]
+        call = func.CallOp(name, arguments, types)
+        results = self.insert(builder, call, op.location).results
+        if name in self.summaries:
+            summary = self.summaries[name]
+            of = summary.at(arguments, self.sizes)
+            for result, shape in zip(results, summary.results, strict=True):
+                self.sizes.shapes[result] = tuple(substitute(size, of) for size in shape)
+            for needed in summary.requirements:
+                self.require(substitute(needed.left, of), substitute(needed.right, of), needed.location, op)
+        self.define(op, results)
+
+    def require(self, left: int, right: int, location: LocationAttr, op: Operation) -> None:
         try:
-            results = op.operator.lower(build, self.operands(op), op.result_tensors)
+            self.sizes.require(left, right, location)
         except VerifyException as e:
             raise OpError(op, str(e)) from e
-        expected = [lowered_type(type_) for type_ in op.result_tensors]
+
+    def known_types(self, op: RelayOp) -> tuple[list[Tensor], list[Tensor]]:
+        """The types of operands and results, open dimensions as what they depend on."""
+        operands = [
+            tensor(self.sizes.shape(self.values[operand][0]), type_.element_type)
+            for operand, type_ in zip(op.operands, op.operand_types, strict=True)
+        ]
+        found: list[Tensor] = []
+        for inferred, declared in zip(op.operator.infer(operands), op.result_tensors, strict=True):
+            shape: list[int] = []
+            for axis, (size, wanted) in enumerate(zip(inferred.get_shape(), declared.get_shape(), strict=True)):
+                if size == ANY and wanted == ANY and not isinstance(size, Dim):
+                    raise VerifyException(
+                        f"dimension {axis} of the result, {declared}, cannot be told from the sizes of the operands; "
+                        "bind the model's dynamic input dimensions with --shape NAME=1x3x224x224"
+                    )
+                if isinstance(size, Dim) and wanted != ANY:
+                    self.sizes.require(size, wanted, op.location)
+                shape.append(wanted if size == ANY and wanted != ANY else size)
+            found.append(tensor(shape, declared.element_type))
+        return operands, found
+
+    def operator(self, op: RelayOp, builder: Builder) -> None:
+        operand_types, result_types = op.operand_types, op.result_tensors
+        for type_ in (*operand_types, *result_types):
+            flat_types(type_, op)
+        is_open = not all(is_static(type_.get_shape()) for type_ in (*operand_types, *result_types))
+        try:
+            if is_open:
+                operand_types, result_types = self.known_types(op)
+            build = LinalgBuilder(builder, op.location, operand_types, self.sizes)
+            results = op.operator.lower(build, self.operands(op), result_types)
+        except VerifyException as e:
+            raise OpError(op, str(e)) from e
+        except TypeError as e:
+            if not is_open:
+                raise
+            raise OpError(op, f"has no lower form for dimensions that are not known at compile time ({e})") from e
+        for value, type_ in zip(results, result_types, strict=False):
+            if is_open and [isinstance(size, Dim) for size in self.sizes.shape(value)] == [
+                isinstance(size, Dim) for size in type_.get_shape()
+            ]:
+                self.sizes.shapes[value] = type_.get_shape()
+        expected = [lowered_type(type_) for type_ in result_types]
         if [value.type for value in results] != expected:
             found = ", ".join(str(value.type) for value in results)
             raise OpError(op, f"lowers to {found}, but its type is {', '.join(map(str, expected))}")
@@ -185,14 +252,17 @@ class _Lowering:
         made = self.insert(builder, scf.IfOp(scalar, types, regions[0], regions[1]), op.location)
         self.define(op, made.results)
 
-    def function(self, op: FuncOp) -> func.FuncOp:
-        target = Block()
+    def function(self, op: FuncOp, target: Block) -> func.FuncOp:
         for argument in op.args:
             flat = [target.insert_arg(type_, len(target.args)) for type_ in flat_types(argument.type, op)]
             if len(flat) == 1:
                 flat[0].name_hint = argument.name_hint
             self.values[argument] = tuple(flat)
         self.block(op.block, target, func.ReturnOp)
+        returned = cast(Operation, target.last_op).operands
+        self.summaries[op.sym_name.data] = _Summary(
+            target, [self.sizes.shape(value) for value in returned], self.sizes.requirements
+        )
         outputs = [flat for type_ in op.function_type.outputs.data for flat in flat_types(type_, op)]
         made = func.FuncOp(
             op.sym_name.data,
@@ -205,6 +275,24 @@ class _Lowering:
         return made
 
 
+def _callees_first(functions: Sequence[FuncOp]) -> list[FuncOp]:
+    """The functions, each after those that it calls (but for itself and those that call it)."""
+    by_name = {function.sym_name.data: function for function in functions}
+    done: dict[str, FuncOp] = {}
+    pending = [(name, False) for name in reversed(by_name)]
+    seen: set[str] = set()
+    while pending:
+        name, visited = pending.pop()
+        if visited:
+            done.setdefault(name, by_name[name])
+        elif name not in seen:
+            seen.add(name)
+            pending.append((name, True))
+            callees = [op.callee.string_value() for op in by_name[name].walk() if isinstance(op, CallOp)]
+            pending += [(callee, False) for callee in reversed(callees) if callee in by_name]
+    return list(done.values())
+
+
 class RelayToLinalgPass(ModulePass):
     """Replace each relay operator by the linalg form that it defines and each relay.func by a func.func on tensors."""
 
@@ -214,9 +302,10 @@ class RelayToLinalgPass(ModulePass):
         upstream.load("arith", "memref")
         functions = [f for f in op.body.block.ops if isinstance(f, FuncOp)]
         weights = _Globals(op.body.block, {})
-        for function in functions:
-            lowering = _Lowering(weights)
-            made = lowering.function(function)
+        summaries: dict[str, _Summary] = {}
+        for function in _callees_first(functions):
+            target = Block()
+            made = _Lowering(weights, summaries, target).function(function, target)
             op.body.block.insert_op_before(made, function)
         for function in functions:
             function.detach()

@@ -28,12 +28,14 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects import upstream
 from relay_mlir.dialects.lazy import arith, linalg, linalg_attrs, math, scf, tensor, upstream_arith
+from relay_mlir.dialects.relay.dims import Dim, plain, product
+from relay_mlir.dialects.relay.sizes import Sizes
 from relay_mlir.dialects.relay.types import ANY, Tensor, is_float, is_unsigned
 from relay_mlir.dialects.relay.types import tensor as tensor_type
 
@@ -47,8 +49,8 @@ def lowered_element(element: Attribute) -> Attribute:
 
 
 def lowered_type(type_: Tensor) -> Tensor:
-    """The tensor type that stands for a relay tensor type below the relay level."""
-    return tensor_type(type_.get_shape(), lowered_element(type_.element_type))
+    """The tensor type that stands for a relay tensor type below the relay level; open dimensions are `?`."""
+    return tensor_type(plain(type_.get_shape()), lowered_element(type_.element_type))
 
 
 def compute_element(element: Attribute) -> Attribute:
@@ -62,9 +64,10 @@ class ScalarBuilder:
     `unsigned=True` picks the unsigned integer operation. Comparisons give i1.
     """
 
-    def __init__(self, builder: Builder, location: LocationAttr):
+    def __init__(self, builder: Builder, location: LocationAttr, sizes: Sizes | None = None):
         self._builder = builder
         self._location = location
+        self._sizes = sizes or Sizes()
 
     def insert(self, op: Operation) -> SSAValue:
         """Inserts an operation with one result and returns the result."""
@@ -72,8 +75,13 @@ class ScalarBuilder:
         return self._builder.insert(op).results[0]
 
     def const(self, value: float | int | bool, type_: Attribute) -> SSAValue:
-        """A constant of a float, integer or index type; integers wrap into the type's range."""
+        """A constant of a float, integer or index type; integers wrap into the type's range.
+
+        A size that is known at run time only is computed in front of the body.
+        """
         attribute: Attribute
+        if isinstance(value, Dim):
+            return self.size(cast(int, value), type_)
         if is_float(type_):
             attribute = FloatAttr(float(value), cast(Any, type_))
         elif isinstance(type_, IntegerType):
@@ -86,6 +94,11 @@ class ScalarBuilder:
         else:
             attribute = IntegerAttr(int(value), IndexType())
         return self.insert(arith.ConstantOp(cast(Any, attribute)))
+
+    def size(self, dim: int, type_: Attribute) -> SSAValue:
+        """A size that is known at run time only, as a float, integer or index."""
+        index = self._sizes.index(dim, self._builder, self._location)
+        return index if isinstance(type_, IndexType) else self.from_index(index, type_)
 
     def like(self, value: float | int | bool, other: SSAValue) -> SSAValue:
         """A constant of the type of `other`."""
@@ -262,11 +275,18 @@ class LinalgBuilder:
     say whether they are unsigned.
     """
 
-    def __init__(self, builder: Builder, location: LocationAttr, operand_types: Sequence[Tensor] = ()):
+    def __init__(
+        self,
+        builder: Builder,
+        location: LocationAttr,
+        operand_types: Sequence[Tensor] = (),
+        sizes: Sizes | None = None,
+    ):
         self._builder = builder
         self._location = location
         self.operand_types = tuple(operand_types)
         upstream.load("arith")
+        self.sizes = sizes or Sizes()
 
     def insert(self, op: Operation) -> SSAValue:
         """Inserts an operation and returns its first result."""
@@ -276,14 +296,19 @@ class LinalgBuilder:
     @property
     def scalars(self) -> ScalarBuilder:
         """A builder of scalar operations outside any generic."""
-        return ScalarBuilder(self._builder, self._location)
+        return ScalarBuilder(self._builder, self._location, self.sizes)
 
     def shape(self, value: SSAValue) -> tuple[int, ...]:
-        """The static shape of a tensor; raises VerifyException for `?`."""
-        found = cast(Tensor, value.type).get_shape()
-        if ANY in found:
-            raise VerifyException("cannot lower a tensor with a dimension that is not known; bind it with --shape")
-        return found
+        """The shape of a tensor; an open dimension is a `Dim`, which says what it depends on."""
+        return self.sizes.shape(value)
+
+    def indices(self, shape: Sequence[int]) -> list[SSAValue]:
+        """The index values of the open dimensions of a shape."""
+        return self.sizes.open_indices(shape, self._builder, self._location) if ANY in shape else []
+
+    def require(self, left: int, right: int) -> None:
+        """Has two sizes checked at run time to be equal; raises VerifyException where they never are."""
+        self.sizes.require(left, right, self._location)
 
     def element(self, value: SSAValue) -> Attribute:
         """The element type of a (lowered) tensor."""
@@ -291,7 +316,7 @@ class LinalgBuilder:
 
     def empty(self, shape: Sequence[int], element: Attribute) -> SSAValue:
         """An uninitialized tensor."""
-        return self.insert(tensor.EmptyOp((), tensor_type(shape, lowered_element(element))))
+        return self.insert(tensor.EmptyOp(self.indices(shape), tensor_type(plain(shape), lowered_element(element))))
 
     def fill(self, value: float | int | bool, shape: Sequence[int], element: Attribute) -> SSAValue:
         """A tensor of one value."""
@@ -316,7 +341,7 @@ class LinalgBuilder:
         """
         elements = [self.element(value) for value in (*inputs, *into)]
         block = Block(arg_types=elements)
-        inner = ScalarBuilder(Builder(InsertPoint.at_end(block)), self._location)
+        inner = ScalarBuilder(Builder(InsertPoint.at_end(block)), self._location, self.sizes)
         arguments = [inner.widen(arg) if widen else arg for arg in block.args]
         yielded = body(inner, *arguments)
         values = [yielded] if isinstance(yielded, SSAValue) else list(yielded)
@@ -337,7 +362,18 @@ class LinalgBuilder:
             [value.type for value in into],
         )
         op.location = self._location
+        self._require_extents([*inputs, *into], [*maps, *out_maps])
         return tuple(self._builder.insert(op).results)
+
+    def _require_extents(self, operands: Sequence[SSAValue], maps: Sequence[AffineMap]) -> None:
+        """Has the operands of a generic checked to agree in the loops that are dimensions of them."""
+        if not any(ANY in cast(Tensor, operand.type).get_shape() for operand in operands):
+            return
+        extents: dict[int, int] = {}
+        for operand, map_ in zip(reversed(operands), reversed(maps), strict=True):
+            for expr, size in zip(map_.results, self.shape(operand), strict=True):
+                if isinstance(expr, AffineDimExpr):
+                    self.require(size, extents.setdefault(expr.position, size))
 
     def elementwise(self, inputs: Sequence[SSAValue], result: Tensor, body: Body, widen: bool = True) -> SSAValue:
         """One parallel loop nest over `result`'s shape; inputs are broadcast to it by numpy's rules."""
@@ -406,12 +442,11 @@ class LinalgBuilder:
             return value
         element = self.element(value)
         flat = value
-        count = 1
-        for size in have:
-            count *= size
+        count = product(have)
+        self.require(count, product(want))
         if len(have) != 1:
             groups = [list(range(len(have)))] if have else []
-            flat_type = tensor_type([count], element)
+            flat_type = tensor_type(plain([count]), element)
             if have:
                 flat = self._collapse(value, groups, flat_type)
             else:  # xDSL's tensor.expand_shape refuses a source of rank 0
@@ -431,11 +466,11 @@ class LinalgBuilder:
 
     def _expand(self, value: SSAValue, groups: list[list[int]], shape: Sequence[int], element: Attribute) -> SSAValue:
         op = tensor.ExpandShapeOp.build(
-            operands=[value, []],
-            result_types=[tensor_type(shape, element)],
+            operands=[value, self.indices(shape)],
+            result_types=[tensor_type(plain(shape), element)],
             properties={
                 "reassociation": _reassociation(groups),
-                "static_output_shape": DenseArrayBase.from_list(i64, list(shape)),
+                "static_output_shape": DenseArrayBase.from_list(i64, plain(shape)),
             },
         )
         return self.insert(op)
@@ -456,11 +491,11 @@ class LinalgBuilder:
         if 0 in sizes:  # MLIR refuses every offset into a dimension of size 0
             return self.empty(sizes, self.element(value))
         steps = list(strides) if strides is not None else [1] * len(sizes)
-        result = tensor_type(sizes, self.element(value))
+        result = tensor_type(plain(sizes), self.element(value))
         op = tensor.ExtractSliceOp.build(
-            operands=[value, [], [], []],
+            operands=[value, self.indices(offsets), self.indices(sizes), []],
             result_types=[result],
-            properties=_static_slice(offsets, sizes, steps),
+            properties=_static_slice(plain(offsets), plain(sizes), steps),
         )
         return self.insert(op)
 
@@ -473,9 +508,9 @@ class LinalgBuilder:
             return into
         steps = list(strides) if strides is not None else [1] * len(sizes)
         op = tensor.InsertSliceOp.build(
-            operands=[value, into, [], [], []],
+            operands=[value, into, self.indices(offsets), self.indices(sizes), []],
             result_types=[into.type],
-            properties=_static_slice(offsets, sizes, steps),
+            properties=_static_slice(plain(offsets), plain(sizes), steps),
         )
         return self.insert(op)
 
@@ -513,7 +548,7 @@ class LinalgBuilder:
         scalars = self.scalars
         low, high, step = (scalars.const(v, IndexType()) for v in (0, count, 1))
         block = Block(arg_types=[IndexType(), *(value.type for value in carried)])
-        inner = LinalgBuilder(Builder(InsertPoint.at_end(block)), self._location, self.operand_types)
+        inner = LinalgBuilder(Builder(InsertPoint.at_end(block)), self._location, self.operand_types, self.sizes)
         yielded = body(inner, block.args[0], block.args[1:])
         terminator = scf.YieldOp(*yielded)
         terminator.location = self._location
@@ -533,7 +568,7 @@ class LinalgBuilder:
         types: list[Attribute] = []
         for branch in (then, otherwise):
             block = Block()
-            values = branch(LinalgBuilder(Builder(InsertPoint.at_end(block)), self._location, self.operand_types))
+            values = branch(LinalgBuilder(Builder(InsertPoint.at_end(block)), self._location, self.operand_types, self.sizes))
             types = [value.type for value in values]
             terminator = scf.YieldOp(*values)
             terminator.location = self._location

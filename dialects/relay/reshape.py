@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects.relay.dims import Dim
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder
 from relay_mlir.dialects.relay.moves import same_shape_fold
 from relay_mlir.dialects.relay.op import Operator, Pattern, RelayOp, operator
@@ -84,7 +85,7 @@ class _Resolver:
             raise VerifyException(f"-4 splits into {list(parts)}; expected positive sizes, at most one of them -1")
         if whole != ANY and (whole % math.prod(known) or (len(known) == 2 and whole != math.prod(known))):
             raise VerifyException(f"dimension {whole} cannot be split into {list(parts)}")
-        rest = ANY if whole == ANY else whole // math.prod(known)
+        rest = whole // math.prod(known) if whole != ANY or isinstance(whole, Dim) else ANY
         self.out += [rest if part == -1 else part for part in parts]
 
     def resolve(self, codes: Sequence[int]) -> Shape:
@@ -117,7 +118,7 @@ class _Resolver:
     def _count(self, codes: Sequence[int]) -> None:
         """Finds the size of -1 and compares the numbers of elements, leaving out dimensions that both sides have."""
         left = num_elements([size for axis, size in enumerate(self.data) if axis not in self.copied])
-        if left == ANY:
+        if left == ANY and (self.inferred is None or not isinstance(left, Dim)):
             return
         if self.inferred is not None:
             if self.explicit == 0 or left % self.explicit:

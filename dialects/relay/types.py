@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
+    IntAttr,
     IntegerType,
     Signedness,
     TensorType,
@@ -31,6 +32,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
+
+from relay_mlir.dialects.relay.dims import Dim, product
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +68,7 @@ _NAMES = {element: name for name, element in ELEMENT_TYPES.items()}
 
 def tensor(shape: Iterable[int], element: Attribute) -> Tensor:
     """The tensor type of this shape and element type."""
-    return TensorType(element, tuple(shape))
+    return TensorType(element, [IntAttr(dim) for dim in shape])
 
 
 def dtype_name(element: Attribute) -> str:
@@ -148,7 +151,7 @@ def broadcast_dims(dims: Sequence[int]) -> int:
         raise VerifyException(f"dimensions {' and '.join(map(str, sorted(known)))} do not broadcast")
     if known:
         return known.pop()
-    return ANY if ANY in dims else 1
+    return next((dim for dim in dims if isinstance(dim, Dim)), ANY) if ANY in dims else 1
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
@@ -168,12 +171,12 @@ def show_shape(shape: Sequence[int]) -> str:
 
 def num_elements(shape: Sequence[int]) -> int:
     """The number of elements, or ANY where a dimension is not known."""
-    return math.prod(shape) if is_static(shape) else ANY
+    return math.prod(shape) if is_static(shape) else product(shape)
 
 
 def add_dims(*dims: int) -> int:
-    """The sum of dimensions, ANY if one of them is."""
-    return ANY if ANY in dims else sum(dims)
+    """The sum of dimensions, ANY if one of them is (and does not say what it depends on)."""
+    return ANY if any(dim == ANY and not isinstance(dim, Dim) for dim in dims) else sum(dims)
 
 
 def compatible(left: Attribute, right: Attribute) -> bool:
