@@ -8,6 +8,7 @@ stored as i8. Dense constants become `memref.global`, as weights are. Operations
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -28,11 +29,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from relay_mlir.dialects.relay.types import Shape
 from relay_mlir.lowering.bufferize_analysis import InPlaceAnalysis, check_supported, same_position, sink_empties
-from relay_mlir.lowering.bufferize_rewrite import FunctionRewriter
+from relay_mlir.lowering.bufferize_rewrite import FunctionRewriter, open_shapes
 from relay_mlir.lowering.bufferize_types import buffer_type
 from relay_mlir.lowering.diagnostics import OpError
 
@@ -90,25 +92,33 @@ class BufferizePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         constants = _Constants(op)
+        functions = [nested for nested in op.ops if isinstance(nested, func.FuncOp)]
+        for function in functions:
+            _prepare(function)
+        # Sizes of a call's results are read off the tensor form of the function that it calls.
+        shapes = {function: open_shapes(function) for function in functions}
         for nested in list(op.ops):
             match nested:
                 case func.FuncOp():
-                    _bufferize(nested, constants)
+                    _bufferize(nested, constants, shapes[nested])
                 case memref.GlobalOp():
                     _bufferize_global(nested)
                 case _:
                     pass
 
 
-def _bufferize(function: func.FuncOp, constants: _Constants) -> None:
+def _prepare(function: func.FuncOp) -> None:
     if not function.body.blocks:
         raise OpError(function, f"bufferize: function @{function.sym_name.data} has no body")
     for op in function.walk():
         check_supported(op)
     _remove_dead(function)
     sink_empties(function)
+
+
+def _bufferize(function: func.FuncOp, constants: _Constants, shapes: Mapping[SSAValue, Shape]) -> None:
     arguments = len(function.body.block.args)
-    FunctionRewriter(function, InPlaceAnalysis(function), constants.name).rewrite()
+    FunctionRewriter(function, InPlaceAnalysis(function), constants.name, shapes).rewrite()
     if pairs := _in_place_pairs(function, arguments):
         function.attributes["in_place"] = ArrayAttr([DenseArrayBase.from_list(i64, pair) for pair in pairs])
 

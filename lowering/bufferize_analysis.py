@@ -375,6 +375,7 @@ def check_supported(op: Operation) -> None:
 _SUPPORTED: tuple[type[Operation], ...] = (
     *VIEWS,
     tensor.EmptyOp,
+    tensor.DimOp,
     tensor.ExtractOp,
     tensor.InsertOp,
     tensor.InsertSliceOp,

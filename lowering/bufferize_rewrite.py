@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, cast
 
+from xdsl.builder import Builder
 from xdsl.dialects import arith, bufferization, func, memref, scf, tensor
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FunctionType,
@@ -16,10 +18,14 @@ from xdsl.dialects.builtin import (
     i8,
 )
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relay_mlir.dialects.relay.dims import Dim, substitute
+from relay_mlir.dialects.relay.sizes import SizeOf, Sizes
+from relay_mlir.dialects.relay.types import Shape
 from relay_mlir.dialects.upstream.memref import CopyOp
+from relay_mlir.lowering.diagnostics import OpError
 from relay_mlir.lowering.bufferize_analysis import (
     InPlaceAnalysis,
     Place,
@@ -41,13 +47,35 @@ from relay_mlir.lowering.bufferize_types import (
     store_bools_in_body,
 )
 
+def open_shapes(function: func.FuncOp) -> dict[SSAValue, Shape]:
+    """The shapes of the tensors of a function that have open dimensions, by what these depend on."""
+    sizes = Sizes()
+    values = [*function.body.block.args]
+    for op in function.walk():
+        values += [*op.results, *(arg for region in op.regions for block in region.blocks for arg in block.args)]
+    return {
+        value: sizes.shape(value)
+        for value in values
+        if is_tensor(value) and DYNAMIC_INDEX in cast(TensorType[Attribute], value.type).get_shape()
+    }
+
+
 ConstantName = Callable[[DenseIntOrFPElementsAttr], str]
 
 
 class FunctionRewriter:
-    """Rewrites one function; `constant` gives the name of the global that holds a dense constant."""
+    """Rewrites one function; `constant` gives the name of the global that holds a dense constant.
 
-    def __init__(self, function: func.FuncOp, analysis: InPlaceAnalysis, constant: ConstantName):
+    `shapes` are those of tensors with open dimensions; see `open_shapes`.
+    """
+
+    def __init__(
+        self,
+        function: func.FuncOp,
+        analysis: InPlaceAnalysis,
+        constant: ConstantName,
+        shapes: Mapping[SSAValue, Shape],
+    ):
         self._function = function
         self._analysis = analysis
         self._constant = constant
@@ -57,6 +85,8 @@ class FunctionRewriter:
         self._dead_arguments: list[tuple[Block, SSAValue]] = []
         self._if_buffers: dict[tuple[Operation, int], SSAValue] = {}
         self._slices: dict[Operation, SSAValue] = {}
+        self._shapes = shapes
+        self._sizes = Sizes(function.body.block)
 
     def rewrite(self) -> None:
         """Replaces the tensors of the function; results become trailing arguments."""
@@ -100,10 +130,31 @@ class FunctionRewriter:
     def _make(self, op: Operation, before: Operation) -> SSAValue:
         return cast(SSAValue, self._insert(op, before))
 
-    def _alloc(self, type_: Attribute, before: Operation) -> SSAValue:
-        """A new buffer for a tensor of this type."""
-        buffer = cast(Buffer, buffer_type(type_))
-        return self._make(memref.AllocOp.get(buffer.element_type, shape=buffer.get_shape()), before)
+    def _alloc(self, value: SSAValue, before: Operation) -> SSAValue:
+        """A new buffer for a tensor of the type and sizes of `value`."""
+        buffer = cast(Buffer, buffer_type(value.type))
+        sizes = self._open_sizes(value, before)
+        return self._make(memref.AllocOp.get(buffer.element_type, None, buffer.get_shape(), sizes), before)
+
+    def _open_sizes(self, value: SSAValue, before: Operation) -> list[SSAValue]:
+        """The index values of the open dimensions of a tensor."""
+        shape = self._shapes.get(value, ())
+        builder = Builder(InsertPoint.before(before))
+
+        def stored(atom: Hashable) -> int:
+            match atom:
+                case SizeOf(BlockArgument() as argument, position) if argument.owner is self._function.body.block:
+                    return Dim.atom(SizeOf(self._buffers[argument], position))
+                case BlockArgument() if atom.owner is self._function.body.block:
+                    return Dim.atom(atom)
+                case _:
+                    raise OpError(before, f"bufferize: the sizes of {value.type} depend on data")
+
+        return [
+            self._sizes.index(substitute(size, stored), builder, before.location)
+            for size in shape
+            if isinstance(size, Dim)
+        ]
 
     def _buffer(self, value: SSAValue) -> SSAValue:
         return self._buffers[value]
@@ -113,14 +164,14 @@ class FunctionRewriter:
         buffer = self._buffer(value)
         if is_contiguous(buffer.type):
             return buffer
-        copy = self._alloc(value.type, before)
+        copy = self._alloc(value, before)
         self._insert(CopyOp(buffer, copy), before)
         return copy
 
     def _destination(self, value: SSAValue, before: Operation) -> SSAValue:
         """The buffer for a value that needs one: the place it was assigned, or a new one."""
         place = self._analysis.places.get(value)
-        return self._alloc(value.type, before) if place is None else self._resolve(place, before)
+        return self._alloc(value, before) if place is None else self._resolve(place, before)
 
     def _resolve(self, place: Place, before: Operation) -> SSAValue:
         match place.kind:
@@ -133,7 +184,7 @@ class FunctionRewriter:
                 into = self._buffer(op.dest if place.base is None else place.base)
                 buffer = self._slices[op] = self._subview(op, into, shape_of_tensor(op.source), before)
         for step in place.reshapes:
-            buffer = self._make(inverse_reshape(step, buffer), before)
+            buffer = self._make(inverse_reshape(step, buffer, self._open_sizes(step.src, before)), before)
         return buffer
 
     def _result_position(self, place: Place) -> int:
@@ -176,6 +227,9 @@ class FunctionRewriter:
                 self._buffers[op.tensor] = self._destination(op.tensor, op)
             case tensor.ExtractOp():
                 self._rewrite_extract(op)
+            case tensor.DimOp():
+                size = self._make(memref.DimOp(self._buffer(op.source), op.index), op)
+                op.result.replace_all_uses_with(size)
             case tensor.InsertOp():
                 into = self._updated(op, 1, op)
                 value = self._store_bool(op.scalar, op)
@@ -188,7 +242,7 @@ class FunctionRewriter:
                 self._buffers[op.result] = self._subview(op, self._buffer(op.source), shape, op)
             case tensor.CollapseShapeOp() | tensor.ExpandShapeOp():
                 source = self._contiguous(op.src, op)
-                self._buffers[op.result] = self._make(reshape(op, source), op)
+                self._buffers[op.result] = self._make(reshape(op, source, self._open_sizes(op.result, op)), op)
             case arith.ConstantOp() if is_tensor(op.result):
                 name = self._constant(cast(DenseIntOrFPElementsAttr, op.value))
                 self._buffers[op.result] = self._make(memref.GetGlobalOp(name, buffer_type(op.result.type)), op)
@@ -212,7 +266,7 @@ class FunctionRewriter:
         buffer = self._buffer(operand)
         if self._analysis.in_place(op, index):
             return buffer
-        copy = self._alloc(operand.type, before)
+        copy = self._alloc(operand, before)
         made = operand.op if isinstance(operand, OpResult) else None
         if not isinstance(made, tensor.EmptyOp) and not overwrites(op, index):
             self._insert(CopyOp(buffer, copy), before)
@@ -306,13 +360,13 @@ class FunctionRewriter:
             if (last, index) not in self._analysis.landed and self._buffer(value) is not target:
                 moves.append((value, target))
         if len(moves) > 1:  # what one copy overwrites may be the source of another
-            copies = [self._alloc(value.type, last) for value, _ in moves]
+            copies = [self._alloc(value, last) for value, _ in moves]
             for (value, _), copy in zip(moves, copies, strict=True):
                 self._insert(CopyOp(self._buffer(value), copy), last)
             for copy, (_, target) in zip(copies, moves, strict=True):
                 self._insert(CopyOp(copy, target), last)
         elif moves and self._overlap(*moves[0]):
-            copy = self._alloc(moves[0][0].type, last)
+            copy = self._alloc(moves[0][0], last)
             self._insert(CopyOp(self._buffer(moves[0][0]), copy), last)
             self._insert(CopyOp(copy, moves[0][1]), last)
         elif moves:
@@ -351,7 +405,7 @@ class FunctionRewriter:
     def _rewrite_while(self, op: scf.WhileOp) -> None:
         """Values carried into the condition and those that leave it have buffers each."""
         buffers = self._carried(op, 0)
-        passed = [self._alloc(result.type, op) for result in op.results if is_tensor(result)]
+        passed = [self._alloc(result, op) for result in op.results if is_tensor(result)]
         for result, buffer in zip([r for r in op.results if is_tensor(r)], passed, strict=True):
             self._buffers[result] = buffer
         scalars = [result for result in op.results if not is_tensor(result)]

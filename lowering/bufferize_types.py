@@ -35,8 +35,6 @@ def buffer_type(type_: Attribute) -> Attribute:
     if not isinstance(type_, TensorType):
         return type_
     tensor_type = cast(TensorType[Attribute], type_)
-    if any(size < 0 for size in tensor_type.get_shape()):
-        raise VerifyException(f"bufferize: the sizes of {type_} are not known; bind them with --shape")
     return MemRefType(stored_element(tensor_type.element_type), tensor_type.get_shape())
 
 
@@ -80,31 +78,31 @@ def store_bools_in_body(body: Region) -> None:
             last.operands[index] = wide.result
 
 
-def reshape(op: Reshape, source: SSAValue) -> Operation:
-    """The reshape of a tensor, of a buffer."""
+def reshape(op: Reshape, source: SSAValue, sizes: Sequence[SSAValue]) -> Operation:
+    """The reshape of a tensor, of a buffer; `sizes` are the open ones of the result."""
     shape = shape_of_tensor(op.result)
     element = cast(Buffer, source.type).element_type
     if isinstance(op, tensor.CollapseShapeOp):
         return memref.CollapseShapeOp.build(
             operands=[source], result_types=[MemRefType(element, shape)], properties={"reassociation": op.reassociation}
         )
-    return expand(op, source, shape)
+    return expand(op, source, shape, sizes)
 
 
-def inverse_reshape(op: Reshape, buffer: SSAValue) -> Operation:
-    """A view of the reshaped result's buffer as the reshape's source."""
+def inverse_reshape(op: Reshape, buffer: SSAValue, sizes: Sequence[SSAValue]) -> Operation:
+    """A view of the reshaped result's buffer as the reshape's source, whose open sizes are `sizes`."""
     shape = shape_of_tensor(op.src)
     element = cast(Buffer, buffer.type).element_type
     if isinstance(op, tensor.ExpandShapeOp):
         return memref.CollapseShapeOp.build(
             operands=[buffer], result_types=[MemRefType(element, shape)], properties={"reassociation": op.reassociation}
         )
-    return expand(op, buffer, shape)
+    return expand(op, buffer, shape, sizes)
 
 
-def expand(op: Reshape, source: SSAValue, shape: Sequence[int]) -> Operation:
+def expand(op: Reshape, source: SSAValue, shape: Sequence[int], sizes: Sequence[SSAValue]) -> Operation:
     return memref.ExpandShapeOp.build(
-        operands=[source, []],
+        operands=[source, list(sizes)],
         result_types=[MemRefType(cast(Buffer, source.type).element_type, shape)],
         properties={
             "reassociation": op.reassociation,

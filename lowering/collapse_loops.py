@@ -7,13 +7,12 @@ reshape takes the shape of that result. Reshapes that undo each other vanish.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import func, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, ArrayAttr, ModuleOp
 from xdsl.dialects.linalg import attrs as linalg_attrs
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, OpResult, SSAValue
@@ -21,9 +20,11 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from relay_mlir.dialects.relay.dims import product
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder
+from relay_mlir.dialects.relay.sizes import Sizes
 from relay_mlir.lowering.collapsing import Groups, collapsed, groups, groups_to_shape
-from relay_mlir.lowering.structured import Structured, contraction, element_of, shape_of, structured
+from relay_mlir.lowering.structured import Structured, contraction, element_of, structured
 
 _RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 
@@ -79,8 +80,8 @@ def _collapse(view: Structured, parts: Groups) -> linalg.GenericOp:
     build = LinalgBuilder(Builder(InsertPoint.before(op)), op.location)
 
     def reshape(value: SSAValue, dims: Groups) -> SSAValue:
-        shape = shape_of(value)
-        target = [math.prod(shape[place] for place in run) for run in dims]
+        shape = build.shape(value)
+        target = [product([shape[place] for place in run]) for run in dims]
         # A fill or an empty tensor is made in the new shape, so that nothing stands between it and its user.
         if isinstance(value, OpResult) and isinstance(value.op, tensor.EmptyOp):
             return build.empty(target, element_of(value))
@@ -92,16 +93,17 @@ def _collapse(view: Structured, parts: Groups) -> linalg.GenericOp:
     made = collapsed(view, parts, reshape)
     made.attributes |= op.attributes
     build.insert(made)
-    _replace(op, [build.reshape(new, shape_of(old)) for new, old in zip(made.results, op.results, strict=True)])
+    _replace(op, [build.reshape(new, build.shape(old)) for new, old in zip(made.results, op.results, strict=True)])
     return made
 
 
 def _fold_reshapes(block: Block) -> None:
     """Removes chains of reshapes that end in the shape they started from, or in one that the source already has."""
+    sizes = Sizes()
     for op in list(block.ops):
         if isinstance(op, _RESHAPES):
             source = _source(op.results[0])
-            if source.type == op.results[0].type:
+            if source.type == op.results[0].type and sizes.shape(source) == sizes.shape(op.results[0]):
                 op.results[0].replace_all_uses_with(source)
     for op in reversed(list(block.ops)):
         if isinstance(op, _RESHAPES) and not op.results[0].uses:
@@ -109,7 +111,7 @@ def _fold_reshapes(block: Block) -> None:
             op.erase()
 
 
-def _reduced(view: Structured) -> Sequence[int] | None:
+def _reduced(view: Structured, sizes: Sizes) -> Sequence[int] | None:
     """The shape of the reduction result that an element-wise generic reads through a reshape."""
     for access in view.inputs:
         source = _source(access.value)
@@ -120,7 +122,7 @@ def _reduced(view: Structured) -> Sequence[int] | None:
             and isinstance(source.op, linalg.GenericOp)
             and structured(source.op).reductions
         ):
-            return shape_of(source)
+            return sizes.shape(source)
     return None
 
 
@@ -143,15 +145,37 @@ class CollapseLoopsPass(ModulePass):
                     block.insert_op_before(shorter, op)
                     _replace(op, shorter.results)
                     view = structured(shorter)
-                parts = groups(view)
+                parts = _open_loops_apart(view, groups(view))
                 # The last dimension of the output stays a loop of its own: vectors run along it.
                 if len(parts) < len(view.extents) and _keeps_lanes(view, parts):
                     _collapse(view, parts)
-            elif not view.reductions and len(view.outputs) == 1 and (shape := _reduced(view)) is not None:
-                parts_ = groups_to_shape(view, shape)
+            elif not view.reductions and len(view.outputs) == 1 and (shape := _reduced(view, sizes := Sizes())) is not None:
+                parts_ = groups_to_shape(view, shape, sizes)
                 if parts_ is not None and len(parts_) < len(view.extents):
                     _collapse(view, parts_)
             _fold_reshapes(block)
+
+
+def _open_loops_apart(view: Structured, parts: Groups) -> Groups:
+    """The runs, cut between loops of known and of unknown length: tiles of rows fit a length that is known."""
+    result: Groups = []
+    for run in parts:
+        kinds = {view.extents[loop] == DYNAMIC_INDEX for loop in run if view.extents[loop] != 1}
+        if len(kinds) < 2:
+            result.append(run)
+            continue
+        current: list[int] = []
+        kind: bool | None = None
+        for loop in run:
+            is_open = view.extents[loop] == DYNAMIC_INDEX
+            if view.extents[loop] != 1:
+                if kind is not None and is_open != kind:
+                    result.append(current)
+                    current = []
+                kind = is_open
+            current.append(loop)
+        result.append(current)
+    return result
 
 
 def _keeps_lanes(view: Structured, parts: Groups) -> bool:

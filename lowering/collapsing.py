@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, ArrayAttr
 from xdsl.dialects.linalg import attrs as linalg_attrs
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from relay_mlir.lowering.structured import Access, Structured, shape_of, strides_of
+from relay_mlir.dialects.relay.dims import Dim, product
+from relay_mlir.dialects.relay.sizes import Sizes
+from relay_mlir.lowering.structured import Access, Structured, is_row_major, shape_of, strides_of
 
 Groups: TypeAlias = list[list[int]]
 """The loops in order, in runs that become one loop each."""
@@ -35,10 +36,15 @@ def joins(access: Access, loop: int, extents: Sequence[int]) -> bool:
             return False
         places.append(found[0])
     inner, shape = places[1], shape_of(access.value)
+    together = is_row_major(access.value) or (
+        DYNAMIC_INDEX not in (strides[places[0]], strides[inner], shape[inner])
+        and strides[places[0]] == strides[inner] * shape[inner]
+    )
+    # An open size is the extent of its loop, or else the program would have stopped.
     return (
         places[1] == places[0] + 1
-        and strides[places[0]] == strides[inner] * shape[inner]
-        and shape[inner] == extents[loop + 1]
+        and together
+        and (shape[inner] == extents[loop + 1] or DYNAMIC_INDEX in (shape[inner], extents[loop + 1]))
     )
 
 
@@ -64,22 +70,32 @@ def groups(view: Structured) -> Groups:
     return result
 
 
-def groups_to_shape(view: Structured, shape: Sequence[int]) -> Groups | None:
+def groups_to_shape(view: Structured, shape: Sequence[int], sizes: Sizes) -> Groups | None:
     """The runs of loops whose extents multiply to `shape`, where they can be collapsed; None where not."""
     if has_index(view):
         return None
     result: Groups = []
-    rest = list(range(len(view.extents)))
+    extents = view.sizes(sizes)
+    rest = list(range(len(extents)))
+
+    def count(run: Sequence[int]) -> int:
+        return product([extents[loop] for loop in run])
+
     for size in shape:
         run: list[int] = []
-        while rest and (not run or math.prod(view.extents[loop] for loop in run) < size or view.extents[rest[0]] == 1):
+        while rest and (not run or _falls_short(count(run), size) or extents[rest[0]] == 1):
             if run and not _may_join(view, run[-1]):
                 break
             run.append(rest.pop(0))
-        if not run or math.prod(view.extents[loop] for loop in run) != size:
+        if not run or count(run) != size:
             return None
         result.append(run)
     return None if rest else result
+
+
+def _falls_short(count: int, size: int) -> bool:
+    """Whether loops of `count` iterations must be joined with more of them to be `size`."""
+    return count != size if isinstance(count, Dim) or isinstance(size, Dim) else count < size
 
 
 def collapsed(view: Structured, parts: Groups, reshape: Reshape) -> linalg.GenericOp:

@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
-from relay_mlir.lowering.structured import Structured, contraction, structured
+from relay_mlir.lowering.structured import Structured, contraction, likely, structured
 
 CHEAP_OPERATIONS = 3
 """A body of at most this many operations may be computed again for each position of a broadcast."""
@@ -53,7 +53,7 @@ def _fusable(producer: Structured, consumer: Structured, place: int) -> bool:
     expressions = consumer.inputs[place].map.results
     if has_index and not all(isinstance(expr, AffineDimExpr) for expr in expressions):
         return False
-    again = python_math.prod(consumer.extents) > python_math.prod(producer.extents)
+    again = python_math.prod(map(likely, consumer.extents)) > python_math.prod(map(likely, producer.extents))
     return not again or (len(producer.body.ops) - 1 <= CHEAP_OPERATIONS and not _costly(producer))
 
 

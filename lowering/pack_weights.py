@@ -180,7 +180,8 @@ class _Packer:
             ),
         )
         build = LinalgBuilder(Builder(InsertPoint.before(view.op)), view.op.location)
-        into = build.empty([view.extents[loop] for loop in order], element_of(access.value))
+        extents = view.sizes(build.sizes)
+        into = build.empty([extents[loop] for loop in order], element_of(access.value))
         parallel = ["parallel"] * rank
         (copy,) = build.generic([access.value], [source], [into], [AffineMap.identity(rank)], parallel, _first)
         position = view.inputs.index(access)

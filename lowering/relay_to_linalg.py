@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     TupleType,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -41,7 +41,7 @@ from relay_mlir.dialects.relay.core import (
 from relay_mlir.dialects.relay.dims import Dim, substitute
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, lowered_type
 from relay_mlir.dialects.relay.op import RelayOp
-from relay_mlir.dialects.relay.sizes import Requirement, SizeOf, Sizes
+from relay_mlir.dialects.relay.sizes import Requirement, Sizes
 from relay_mlir.dialects.relay.types import ANY, Shape, Tensor, is_static, tensor
 from relay_mlir.lowering.diagnostics import OpError
 
@@ -91,18 +91,8 @@ class _Globals:
 class _Summary:
     """What a lowered function says to its callers: the shapes of its results, and what it demands of its arguments."""
 
-    block: Block
     results: list[Shape]
     requirements: list[Requirement]
-
-    def at(self, arguments: Sequence[SSAValue], sizes: Sizes) -> Callable[[Hashable], int]:
-        """What the atoms of the function are where it is called with these arguments."""
-
-        def of(atom: Hashable) -> int:
-            assert isinstance(atom, SizeOf)
-            return sizes.shape(arguments[cast(BlockArgument, atom.value).index])[atom.position]
-
-        return of
 
 
 class _Lowering:
@@ -169,7 +159,7 @@ class _Lowering:
         results = self.insert(builder, call, op.location).results
         if name in self.summaries:
             summary = self.summaries[name]
-            of = summary.at(arguments, self.sizes)
+            of = self.sizes.argument_sizes(arguments)
             for result, shape in zip(results, summary.results, strict=True):
                 self.sizes.shapes[result] = tuple(substitute(size, of) for size in shape)
             for needed in summary.requirements:
@@ -261,7 +251,7 @@ class _Lowering:
         self.block(op.block, target, func.ReturnOp)
         returned = cast(Operation, target.last_op).operands
         self.summaries[op.sym_name.data] = _Summary(
-            target, [self.sizes.shape(value) for value in returned], self.sizes.requirements
+            [self.sizes.shape(value) for value in returned], self.sizes.requirements
         )
         outputs = [flat for type_ in op.function_type.outputs.data for flat in flat_types(type_, op)]
         made = func.FuncOp(

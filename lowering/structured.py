@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr, TensorType
 from xdsl.dialects.linalg import attrs as linalg_attrs
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
@@ -20,6 +19,17 @@ from xdsl.ir.affine import (
     AffineExpr,
     AffineMap,
 )
+
+from relay_mlir.dialects.relay.dims import product
+from relay_mlir.dialects.relay.sizes import Sizes
+
+LIKELY = 128
+"""What heuristics take a size for that is known at run time only."""
+
+
+def likely(size: int) -> int:
+    """The size, or a guess where it is known at run time only; for decisions about speed alone."""
+    return LIKELY if size == DYNAMIC_INDEX else size
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
@@ -33,14 +43,17 @@ def element_of(value: SSAValue) -> Attribute:
 
 
 def strides_of(value: SSAValue) -> tuple[int, ...] | None:
-    """The distance in elements between neighbours along each dimension; None where it is not static."""
-    if isinstance(value.type, MemRefType):
+    """The distance in elements between neighbours along each dimension, DYNAMIC_INDEX where it is not static."""
+    if isinstance(value.type, MemRefType) and not isinstance(value.type.layout, NoneAttr):  # type: ignore
         found = cast(MemRefType[Attribute], value.type).get_strides()
-        if found is None or None in found:
-            return None
-        return tuple(cast(Sequence[int], found))
+        return None if found is None else tuple(DYNAMIC_INDEX if stride is None else stride for stride in found)
     shape = shape_of(value)
-    return tuple(math.prod(shape[position + 1 :]) for position in range(len(shape)))
+    return tuple(product(shape[position + 1 :]) for position in range(len(shape)))
+
+
+def is_row_major(value: SSAValue) -> bool:
+    """Whether the type says that elements lie in row-major order without gaps, whatever the sizes are."""
+    return not isinstance(value.type, MemRefType) or isinstance(value.type.layout, NoneAttr)  # type: ignore
 
 
 def linear(expr: AffineExpr) -> dict[int, int] | None:
@@ -88,7 +101,7 @@ class Access:
             if loop not in expr.used_dims():
                 continue
             coefficients = linear(expr)
-            if coefficients is None:
+            if coefficients is None or stride == DYNAMIC_INDEX:
                 return None
             total += coefficients.get(loop, 0) * stride
         return total
@@ -120,11 +133,25 @@ class Structured:
     inputs: tuple[Access, ...]
     outputs: tuple[Access, ...]
     extents: tuple[int, ...]
+    """The iterations of each loop, DYNAMIC_INDEX where they are known at run time only."""
     reductions: frozenset[int]
 
     @property
     def body(self) -> Block:
         return self.op.body.block
+
+    def sizes(self, sizes: Sizes) -> tuple[int, ...]:
+        """The iterations of each loop, those known at run time only as what they depend on."""
+        return tuple(
+            self._size(loop, sizes) if extent == DYNAMIC_INDEX else extent for loop, extent in enumerate(self.extents)
+        )
+
+    def _size(self, loop: int, sizes: Sizes) -> int:
+        for access in (*self.outputs, *self.inputs):
+            for place, expr in enumerate(access.map.results):
+                if isinstance(expr, AffineDimExpr) and expr.position == loop:
+                    return sizes.shape(access.value)[place]
+        raise ValueError(f"loop {loop} is no dimension of an operand")
 
     @property
     def parallels(self) -> tuple[int, ...]:
@@ -151,8 +178,8 @@ def structured(op: linalg.GenericOp) -> Structured:
     extents: dict[int, int] = {}
     for access in accesses:
         for expr, size in zip(access.map.results, shape_of(access.value), strict=True):
-            if isinstance(expr, AffineDimExpr):
-                extents.setdefault(expr.position, size)
+            if isinstance(expr, AffineDimExpr) and extents.get(expr.position, DYNAMIC_INDEX) == DYNAMIC_INDEX:
+                extents[expr.position] = size
     inputs = len(op.inputs)
     return Structured(
         op,

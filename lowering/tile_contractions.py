@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DictionaryAttr, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from relay_mlir.lowering.structured import Contraction, Structured, contraction, element_of, structured
+from relay_mlir.lowering.structured import Contraction, Structured, contraction, element_of, likely, structured
 
 CACHE_LINE = 64
 CACHE_SETS = 64
@@ -89,7 +89,7 @@ def choose(found: Contraction, vector_bits: int, registers: int) -> Schedule | N
     """The register tile for a contraction, or None where no loop walks the output's last dimension contiguously."""
     view = found.view
     lane_loops = [loop for loop in view.parallels if found.out.contiguous(loop)]
-    if not lane_loops or view.extents[lane_loops[0]] < 2:
+    if not lane_loops or likely(view.extents[lane_loops[0]]) < 2:
         return None
     lane = lane_loops[0]
     width = max(cast(Any, element_of(access.value)).bitwidth for access in (*view.inputs, found.out))
@@ -97,17 +97,23 @@ def choose(found: Contraction, vector_bits: int, registers: int) -> Schedule | N
     users = [access for access in view.inputs if access.uses(lane)]
     # Rows reuse the vectors of one operand: their loop must not move it.
     vector = min(users, key=lambda access: sum(access.uses(loop) for loop in view.parallels))
-    candidates = [loop for loop in view.parallels if loop != lane and not vector.uses(loop) and view.extents[loop] > 1]
+    candidates = [
+        loop for loop in view.parallels if loop != lane and not vector.uses(loop) and likely(view.extents[loop]) > 1
+    ]
     rows_loop = candidates[-1] if candidates else -1
-    outer_loop = candidates[-2] if len(candidates) > 1 else -1
-    size = view.extents[rows_loop] if candidates else 1
+    # Rows of two loops are for short rows of known number.
+    both_known = len(candidates) > 1 and DYNAMIC_INDEX not in (view.extents[loop] for loop in candidates[-2:])
+    outer_loop = candidates[-2] if both_known else -1
+    size = likely(view.extents[rows_loop]) if candidates else 1
     outer_size = view.extents[outer_loop] if outer_loop >= 0 else 1
-    wanted = -(-view.extents[lane] // lanes)
+    wanted = -(-likely(view.extents[lane]) // lanes)
     budget = registers - 4  # accumulators; the rest holds vectors of the operands
     allowed = _unaliased(view, rows_loop, lane)
     vectors = min(wanted, 2 if min(size * outer_size, allowed) > 6 else 4 if size * outer_size > 3 else 8)
     largest = max(1, min(budget // vectors, allowed))
     rows = min(range(1, min(largest, size) + 1), key=lambda tile: (_cost(size, tile, vectors), -tile))
+    if candidates and view.extents[rows_loop] == DYNAMIC_INDEX:
+        rows = largest
     outer_rows = max(1, min(largest // rows, outer_size)) if rows == size else 1
     return Schedule(lane, rows_loop, outer_loop if outer_rows > 1 else -1, lanes, vectors, rows, outer_rows)
 

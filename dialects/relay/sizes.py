@@ -7,15 +7,15 @@ they agree, where an operation demands it, are a `Requirement`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, memref, tensor
+from xdsl.dialects import arith, func, memref, scf, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, LocationAttr, MemRefType, TensorType
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
@@ -57,10 +57,12 @@ def requirement(left: int, right: int, location: LocationAttr) -> Requirement | 
 class Sizes:
     """The sizes in one function. With an `entry` block, what is computed is inserted at its start, once each."""
 
-    def __init__(self, entry: Block | None = None):
+    def __init__(self, entry: Block | None = None, calling: tuple[str, ...] = ()):
         self.shapes: dict[SSAValue, Shape] = {}
         """Shapes that are known otherwise than by the operations."""
         self.requirements: list[Requirement] = []
+        self.calling = calling
+        """The functions whose calls are being looked into."""
         self._entry = entry
         self._last: Operation | None = None
         self._made: dict[Hashable, SSAValue] = {}
@@ -82,14 +84,19 @@ class Sizes:
         return self.shapes[value]
 
     def _derived(self, value: SSAValue) -> Shape | None:
-        if not isinstance(value, OpResult):
-            return None
-        op = value.op
+        if isinstance(value, BlockArgument):
+            loop = value.owner.parent_op()
+            return self.shape(loop.iter_args[value.index - 1]) if isinstance(loop, scf.ForOp) else None
+        op = cast(OpResult, value).op
         match op:
+            case scf.ForOp():
+                return self.shape(op.iter_args[cast(OpResult, value).index])
+            case func.CallOp():
+                return self._of_call(op, cast(OpResult, value).index)
             case tensor.EmptyOp() | memref.AllocOp():
                 return self._mixed(value, op.dynamic_sizes)
             case LinalgStructuredOperation():
-                return self.shape(op.operands[len(op.inputs) + value.index])
+                return self.shape(op.operands[len(op.inputs) + cast(OpResult, value).index])
             case tensor.InsertOp() | tensor.InsertSliceOp():
                 return self.shape(op.operands[1])
             case tensor.ExtractSliceOp() | memref.SubviewOp():
@@ -109,6 +116,34 @@ class Sizes:
                 )
             case _:
                 return None
+
+    def _of_call(self, call: func.CallOp, index: int) -> Shape | None:
+        """The shape of a result of a call, from the body of the function, in terms of the arguments."""
+        parent = call.parent_op()
+        while parent is not None and parent.parent_op() is not None:
+            parent = parent.parent_op()
+        name = call.callee.string_value()
+        ops = parent.regions[0].block.ops if parent is not None else ()
+        callee = next((op for op in ops if isinstance(op, func.FuncOp) and op.sym_name.data == name), None)
+        if callee is None or callee.is_declaration or name in self.calling:
+            return None
+        inner = Sizes(calling=(*self.calling, name))
+        returned = cast(Operation, callee.body.block.last_op).operands[index]
+        return tuple(substitute(size, self.argument_sizes(call.operands)) for size in inner.shape(returned))
+
+    def argument_sizes(self, arguments: Sequence[SSAValue]) -> Callable[[Hashable], int]:
+        """What the atoms of a function are where it is called with these arguments."""
+
+        def of(atom: Hashable) -> int:
+            match atom:
+                case SizeOf(BlockArgument() as argument, position):
+                    return self.shape(arguments[argument.index])[position]
+                case BlockArgument():
+                    return self.of_index(arguments[atom.index])
+                case _:
+                    raise VerifyException("the size of a result depends on more than the sizes of the arguments")
+
+        return of
 
     def _mixed(self, value: SSAValue, dynamic: Sequence[SSAValue]) -> Shape:
         return self._list(cast(Any, value.type).get_shape(), dynamic)

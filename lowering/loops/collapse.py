@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr, i64
 from xdsl.ir import SSAValue
 
+from relay_mlir.dialects.relay.dims import product
 from relay_mlir.lowering.collapsing import Groups, collapsed, groups
 from relay_mlir.lowering.loops.emitter import Emitter
 from relay_mlir.lowering.structured import Structured, element_of, shape_of, strides_of, structured
@@ -30,9 +29,12 @@ def _view(emit: Emitter, value: SSAValue, dims: Groups) -> SSAValue:
     layout = (
         source.layout
         if isinstance(source.layout, NoneAttr)
-        else StridedLayoutAttr([strides[run[-1]] for run in dims], source.layout.get_offset())
+        else StridedLayoutAttr(
+            [None if strides[run[-1]] == DYNAMIC_INDEX else strides[run[-1]] for run in dims],
+            source.layout.get_offset(),
+        )
     )
-    type_ = MemRefType(element_of(value), [math.prod(shape[place] for place in run) for run in dims], layout)
+    type_ = MemRefType(element_of(value), [product([shape[place] for place in run]) for run in dims], layout)
     reassociation = ArrayAttr([ArrayAttr([IntegerAttr(place, i64) for place in run]) for run in dims])
     return emit.value(
         memref.CollapseShapeOp.build(
