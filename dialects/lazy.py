@@ -22,18 +22,20 @@ class _LazyModule(ModuleType):
 
 
 if TYPE_CHECKING:
-    from xdsl.dialects import arith, math, scf, tensor
+    from xdsl.dialects import arith, func, math, memref, scf, tensor
     from xdsl.dialects.linalg import attrs as linalg_attrs
     from xdsl.dialects.linalg import ops as linalg
 
     from relay_mlir.dialects.upstream import arith as upstream_arith
 else:
     arith = _LazyModule("xdsl.dialects.arith")
+    func = _LazyModule("xdsl.dialects.func")
     linalg = _LazyModule("xdsl.dialects.linalg.ops")
     linalg_attrs = _LazyModule("xdsl.dialects.linalg.attrs")
     math = _LazyModule("xdsl.dialects.math")
+    memref = _LazyModule("xdsl.dialects.memref")
     scf = _LazyModule("xdsl.dialects.scf")
     tensor = _LazyModule("xdsl.dialects.tensor")
     upstream_arith = _LazyModule("relay_mlir.dialects.upstream.arith")
 
-__all__ = ["arith", "linalg", "linalg_attrs", "math", "scf", "tensor", "upstream_arith"]
+__all__ = ["arith", "func", "linalg", "linalg_attrs", "math", "memref", "scf", "tensor", "upstream_arith"]

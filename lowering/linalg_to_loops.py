@@ -223,6 +223,6 @@ def _erase_dead_allocs(function: func.FuncOp) -> None:
                 use.operation.erase()
             op.detach()
             op.erase()
-        elif isinstance(op, _VIEWS) and not op.results[0].uses:
+        elif isinstance(op, (*_VIEWS, memref.DimOp)) and not op.results[0].uses:
             op.detach()
             op.erase()

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, MemRefType, NoneAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, IndexType, IntegerAttr, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
+
+from relay_mlir.dialects.relay.dims import Dim, product
+from relay_mlir.dialects.relay.sizes import Sizes
 
 ALIGNMENT = 64
 """Bytes; a cache line and the widest vector."""
@@ -58,11 +61,33 @@ class Interval:
 
     allocs: list[memref.AllocOp]
     size: int
+    """In bytes, or in units."""
     start: int
     end: int
+    unit: int = 1
+    """What the size counts, where it is known at run time only: a Dim."""
 
 
-def lifetimes(function: func.FuncOp, in_place: Mapping[str, Sequence[tuple[int, int]]]) -> list[Interval]:
+def measured(buffer: SSAValue, sizes: Sizes) -> tuple[int, int]:
+    """The size of a buffer in whole cache lines of bytes, as a number of units; see `Interval`.
+
+    A size that is known at run time only is a constant times a sum of products, the unit.
+    """
+    type_ = cast(MemRefType[Attribute], buffer.type)
+    if DYNAMIC_INDEX not in type_.get_shape():
+        return aligned(byte_size(type_)), 1
+    size = product(sizes.shape(buffer)) * element_size(type_.element_type)
+    if not isinstance(size, Dim):
+        return aligned(size), 1
+    factor = math.gcd(*cast(Dim, size).terms.values())
+    if factor >= ALIGNMENT:
+        return aligned(factor), size // factor
+    return ALIGNMENT, (size + ALIGNMENT - 1) // ALIGNMENT
+
+
+def lifetimes(
+    function: func.FuncOp, in_place: Mapping[str, Sequence[tuple[int, int]]], sizes: Sizes
+) -> list[Interval]:
     """The intervals of the buffers that a function makes.
 
     Positions are those of the operations of its body; an operation with regions counts as a whole. `in_place` says
@@ -75,8 +100,8 @@ def lifetimes(function: func.FuncOp, in_place: Mapping[str, Sequence[tuple[int, 
         if isinstance(op, memref.AllocOp):
             uses = [position[_top(use, body)] for use in _users(op.memref)]
             if uses:
-                size = byte_size(op.memref.type) * _instances(op)
-                intervals[op] = Interval([op], aligned(size), min(uses), max(uses))
+                size, unit = measured(op.memref, sizes)
+                intervals[op] = Interval([op], size * _instances(op), min(uses), max(uses), unit)
     for op in body.ops:
         if isinstance(op, func.CallOp):
             for read, written in in_place.get(op.callee.string_value(), ()):
@@ -96,7 +121,7 @@ def _share(
     if source is None or target is None or source not in intervals or target not in intervals:
         return
     old, new = intervals[source], intervals[target]
-    if old is new or old.end != position or new.start != position or old.size != new.size:
+    if old is new or old.end != position or new.start != position or (old.size, old.unit) != (new.size, new.unit):
         return
     if sum(1 for user in _users(source.memref) if user is call) != 1:
         return

@@ -15,12 +15,15 @@ of them at a time (`kernel_scratch`).
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TypeGuard, cast
 
+from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
@@ -36,12 +39,14 @@ from xdsl.dialects.builtin import (
     i8,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.heap import ops as heap
+from relay_mlir.dialects.relay.dims import Dim, plain, substitute
+from relay_mlir.dialects.relay.sizes import SizeOf, Sizes
 from relay_mlir.dialects.relay.types import numpy_dtype
 from relay_mlir.dialects.relay.weights import RelayContext, WeightStore, weights_of
 from relay_mlir.lowering.diagnostics import OpError
@@ -118,7 +123,10 @@ class _Weights:
 
 @dataclass
 class _Signature:
-    """What a planned function wants beside its own arguments: these globals, then this many bytes."""
+    """What a planned function wants beside its own arguments: these globals, then this many bytes.
+
+    A number of bytes that depends on the arguments is a Dim of their sizes.
+    """
 
     globals: list[str]
     scratch: int
@@ -143,6 +151,9 @@ class _Planner:
             main, arena = self._heap_entry, self._plan_kernels()
         else:
             main, arena = self._functions[ENTRY], self._plan(ENTRY).scratch
+            if isinstance(arena, Dim):
+                add_size_function(main, arena)
+                arena = DYNAMIC_INDEX
         main.attributes["weight_layout"] = self._weights.attribute()
         main.attributes["weight_bytes"] = IntegerAttr(self._weights.size, i64)
         main.attributes["arena_bytes"] = IntegerAttr(arena, i64)
@@ -170,19 +181,24 @@ class _Planner:
         if name not in self._signatures:
             self._active.append(name)
             function = self._functions[name]
+            sizes = Sizes(function.body.block)
             for op in list(function.walk()):
                 if isinstance(op, func.CallOp) and op.callee.string_value() in self._functions:
-                    self._extend_call(op, self._plan(op.callee.string_value()))
+                    self._extend_call(op, self._plan(op.callee.string_value()), sizes)
             self._signatures[name] = self._plan_function(function, name == ENTRY)
             self._active.pop()
         return self._signatures[name]
 
-    def _extend_call(self, call: func.CallOp, callee: _Signature) -> None:
+    def _extend_call(self, call: func.CallOp, callee: _Signature, sizes: Sizes) -> None:
         """Hands the callee its weights and its scratch memory."""
         extra: list[SSAValue] = [
             _insert(memref.GetGlobalOp(name, self._weights.globals[name].type), call) for name in callee.globals
         ]
-        if callee.scratch:
+        if isinstance(callee.scratch, Dim):
+            size = substitute(callee.scratch, sizes.argument_sizes(call.operands))
+            indices = sizes.open_indices([size], Builder(InsertPoint.before(call)), call.location)
+            extra.append(_insert(memref.AllocOp.get(i8, None, plain([size]), indices), call))
+        elif callee.scratch:
             extra.append(_insert(memref.AllocOp.get(i8, shape=[callee.scratch]), call))
         call.operands = [*call.operands, *extra]
 
@@ -191,7 +207,8 @@ class _Planner:
         loads = [op for op in function.walk() if isinstance(op, memref.GetGlobalOp)]
         names = list(dict.fromkeys(op.name_.string_value() for op in loads))
         in_place = {name: _in_place_pairs(f) for name, f in self._functions.items()}
-        buffers, size = layout(lifetimes(function, in_place))
+        sizes = Sizes(block)
+        buffers, size = layout_by_unit(lifetimes(function, in_place, sizes))
         if entry:
             for name in names:
                 self._weights.offset(name)
@@ -203,9 +220,9 @@ class _Planner:
             values = {name: block.insert_arg(self._weights.globals[name].type, len(block.args)) for name in names}
             for op in loads:
                 _replace(op, values[op.name_.string_value()])
-            arena = _argument(block, size, "scratch") if size else None
+            arena = _argument(block, size, "scratch") if size != 0 else None
         for interval, offset in buffers:
-            self._place_buffer(interval, offset, arena)
+            self._place_buffer(interval, offset, arena, sizes)
         for op in list(function.walk()):
             if isinstance(op, memref.DeallocOp) or (isinstance(op, memref.AllocOp) and not _used(op.memref)):
                 _erase(op)
@@ -214,15 +231,66 @@ class _Planner:
         )
         return _Signature(names, size)
 
-    def _place_buffer(self, interval: Interval, offset: int, arena: SSAValue | None) -> None:
+    def _place_buffer(self, interval: Interval, offset: int, arena: SSAValue | None, sizes: Sizes) -> None:
         for alloc in interval.allocs:
             assert arena is not None
-            _replace(alloc, _view(arena, _shift(alloc, offset), alloc.memref.type, alloc))
+            shift = _shift(alloc, offset, sizes)
+            _replace(alloc, _view(arena, shift, alloc.memref.type, alloc, alloc.dynamic_sizes))
 
 
-def _shift(alloc: memref.AllocOp, offset: int) -> int | SSAValue:
+def layout_by_unit(intervals: Sequence[Interval]) -> tuple[list[tuple[Interval, int]], int]:
+    """An offset for each interval and the bytes of all: sizes that are counted in one unit have a region together.
+
+    Static ones come first.
+    """
+    units = list(dict.fromkeys([1, *(interval.unit for interval in intervals if interval.unit != 1)]))
+    placed: list[tuple[Interval, int]] = []
+    start: int = 0
+    for unit in units:
+        found, size = layout([interval for interval in intervals if interval.unit == unit])
+        placed += [(interval, start + offset * unit) for interval, offset in found]
+        start = start + size * unit
+    return placed, start
+
+
+def add_size_function(main: func.FuncOp, arena: int) -> None:
+    """Adds `@main.arena`: the bytes of the arena for the open sizes of the inputs, in order."""
+    inputs = [
+        SizeOf(argument, place)
+        for argument in main.body.block.args
+        if isinstance(argument.type, MemRefType)
+        for place, size in enumerate(cast(MemRefType[Attribute], argument.type).get_shape())
+        if size == DYNAMIC_INDEX
+    ]
+    shapes = next((op for op in main.parent.ops if _is_shape_function(op)), None) if main.parent else None
+    used = inputs if shapes is None else inputs[: len(shapes.body.block.args)]
+    block = Block(arg_types=[IndexType()] * len(used))
+    places = dict(zip(used, block.args, strict=True))
+
+    def of(atom: Hashable) -> int:
+        if not isinstance(atom, SizeOf) or atom not in places:
+            raise OpError(main, "plan-memory: the size of the arena depends on more than the sizes of the inputs")
+        return Dim.atom(places[atom])
+
+    builder = Builder(InsertPoint.at_end(block))
+    size = Sizes().index(substitute(arena, of), builder, main.location)
+    builder.insert(func.ReturnOp(size))
+    made = func.FuncOp(f"{ENTRY}.arena", ([IndexType()] * len(used), [IndexType()]), Region(block), "private")
+    made.location = main.location
+    cast(Block, main.parent).insert_op_after(made, main)
+
+
+def _is_shape_function(op: Operation) -> TypeGuard[func.FuncOp]:
+    return isinstance(op, func.FuncOp) and op.sym_name.data == f"{ENTRY}.shapes"
+
+
+def _shift(alloc: memref.AllocOp, offset: int, sizes: Sizes) -> int | SSAValue:
     """The offset of a buffer; of one made by iterations that run at the same time, that of its iteration."""
+    if isinstance(offset, Dim):
+        return sizes.index(offset, Builder(InsertPoint.before(alloc)), alloc.location)
     shift: SSAValue | None = None
+    if DYNAMIC_INDEX in alloc.memref.type.get_shape():
+        return offset
     size = aligned(byte_size(alloc.memref.type))
     for loop in parallel_loops(alloc):
         for low, high, step, position in zip(
@@ -273,7 +341,7 @@ def _used(value: SSAValue) -> bool:
 
 
 def _argument(block: Block, size: int, name: str) -> SSAValue:
-    argument = block.insert_arg(MemRefType(i8, [size]), len(block.args))
+    argument = block.insert_arg(MemRefType(i8, plain([size])), len(block.args))
     argument.name_hint = name
     return argument
 
@@ -288,9 +356,11 @@ def _constant(value: int, before: Operation) -> SSAValue:
     return _insert(arith.ConstantOp(IntegerAttr(value, IndexType())), before)
 
 
-def _view(memory: SSAValue, offset: int | SSAValue, type_: Attribute, before: Operation) -> SSAValue:
+def _view(
+    memory: SSAValue, offset: int | SSAValue, type_: Attribute, before: Operation, sizes: Sequence[SSAValue] = ()
+) -> SSAValue:
     shift = _constant(offset, before) if isinstance(offset, int) else offset
-    return _insert(memref.ViewOp(memory, shift, [], cast(MemRefType[Attribute], type_)), before)
+    return _insert(memref.ViewOp(memory, shift, list(sizes), cast(MemRefType[Attribute], type_)), before)
 
 
 def _replace(op: Operation, value: SSAValue) -> None:

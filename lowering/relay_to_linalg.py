@@ -41,9 +41,10 @@ from relay_mlir.dialects.relay.core import (
 from relay_mlir.dialects.relay.dims import Dim, substitute
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, lowered_type
 from relay_mlir.dialects.relay.op import RelayOp
-from relay_mlir.dialects.relay.sizes import Requirement, Sizes
-from relay_mlir.dialects.relay.types import ANY, Shape, Tensor, is_static, tensor
+from relay_mlir.dialects.relay.sizes import Sizes
+from relay_mlir.dialects.relay.types import ANY, Tensor, is_static, tensor
 from relay_mlir.lowering.diagnostics import OpError
+from relay_mlir.lowering.shape_function import Summary, shape_function
 
 Values = tuple[SSAValue, ...]
 """What stands for one relay value: one tensor, or the flattened fields of a tuple."""
@@ -87,18 +88,11 @@ class _Globals:
             self.module.insert_ops_before(ops, first)
 
 
-@dataclass
-class _Summary:
-    """What a lowered function says to its callers: the shapes of its results, and what it demands of its arguments."""
-
-    results: list[Shape]
-    requirements: list[Requirement]
-
 
 class _Lowering:
     """Lowers the operations of one block after the other into a new block."""
 
-    def __init__(self, weights: _Globals, summaries: dict[str, _Summary], target: Block):
+    def __init__(self, weights: _Globals, summaries: dict[str, Summary], target: Block):
         self.weights = weights
         self.summaries = summaries
         self.values: dict[SSAValue, Values] = {}
@@ -250,7 +244,7 @@ class _Lowering:
             self.values[argument] = tuple(flat)
         self.block(op.block, target, func.ReturnOp)
         returned = cast(Operation, target.last_op).operands
-        self.summaries[op.sym_name.data] = _Summary(
+        self.summaries[op.sym_name.data] = Summary(
             [self.sizes.shape(value) for value in returned], self.sizes.requirements
         )
         outputs = [flat for type_ in op.function_type.outputs.data for flat in flat_types(type_, op)]
@@ -292,7 +286,7 @@ class RelayToLinalgPass(ModulePass):
         upstream.load("arith", "memref")
         functions = [f for f in op.body.block.ops if isinstance(f, FuncOp)]
         weights = _Globals(op.body.block, {})
-        summaries: dict[str, _Summary] = {}
+        summaries: dict[str, Summary] = {}
         for function in _callees_first(functions):
             target = Block()
             made = _Lowering(weights, summaries, target).function(function, target)
@@ -301,3 +295,6 @@ class RelayToLinalgPass(ModulePass):
             function.detach()
             function.erase()
         weights.insert()
+        main = next((f for f in op.body.block.ops if isinstance(f, func.FuncOp) and f.sym_name.data == "main"), None)
+        if main is not None and (made := shape_function(main, summaries["main"])) is not None:
+            op.body.block.insert_op_after(made, main)

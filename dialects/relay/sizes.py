@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, func, memref, scf, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, LocationAttr, MemRefType, TensorType
-from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects.lazy import arith, func, linalg, memref, scf, tensor
 from relay_mlir.dialects.relay.dims import Dim, Quotient, product, substitute
 from relay_mlir.dialects.relay.types import Shape
 
@@ -95,7 +94,7 @@ class Sizes:
                 return self._of_call(op, cast(OpResult, value).index)
             case tensor.EmptyOp() | memref.AllocOp():
                 return self._mixed(value, op.dynamic_sizes)
-            case LinalgStructuredOperation():
+            case linalg.GenericOp() | linalg.FillOp():
                 return self.shape(op.operands[len(op.inputs) + cast(OpResult, value).index])
             case tensor.InsertOp() | tensor.InsertSliceOp():
                 return self.shape(op.operands[1])

@@ -14,18 +14,23 @@ from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, VectorType
 from xdsl.ir import Attribute, SSAValue
 
 from relay_mlir.dialects.relay.types import is_float
 from relay_mlir.lowering.loops.body import Point
 from relay_mlir.lowering.loops.emitter import Emitter, Index, Lanes
-from relay_mlir.lowering.loops.nest import PARALLEL_ELEMENTS, Task, finish, start
-from relay_mlir.lowering.structured import Access, Contraction, element_of, shape_of
+from relay_mlir.lowering.loops.nest import PARALLEL_ELEMENTS, LoopBody, Task, finish, start
+from relay_mlir.lowering.structured import Access, Contraction, element_of, likely, shape_of
 from relay_mlir.lowering.tile_contractions import Schedule
 
 CACHED_BYTES = 256 * 1024
 """A vector operand of at most this size stays in the second-level cache while the whole output is walked."""
+
+
+def _tile_sizes(largest: int) -> list[int]:
+    """Tiles of rows that make up any number of them: the largest, then powers of two below it."""
+    return [largest, *(1 << power for power in reversed(range((largest - 1).bit_length())))]
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class ContractionKernel:
         self.vector_type = VectorType(self.element, [schedule.lanes])
         work = 1
         for extent in self.view.extents:
-            work *= extent
+            work *= likely(extent)
         self.distribute = work >= PARALLEL_ELEMENTS
 
     def run(self) -> None:
@@ -67,7 +72,7 @@ class ContractionKernel:
         rest = [loop for loop in view.parallels if loop not in batches and loop != schedule.lane_loop]
         size = max(self._bytes(a) for a in view.inputs if a.uses(schedule.lane_loop))
         for loop in batches:
-            size //= max(1, view.extents[loop])
+            size //= max(1, likely(view.extents[loop]))
         lane = [schedule.lane_loop]
         if size <= CACHED_BYTES and not self._depthwise:
             return [*batches, *rest, *lane]
@@ -81,7 +86,7 @@ class ContractionKernel:
     def _bytes(access: Access) -> int:
         total = cast(Any, element_of(access.value)).size
         for size in shape_of(access.value):
-            total *= size
+            total *= likely(size)
         return total
 
     def _nest(self, loops: Sequence[int], tile: _Tile, distribute: bool) -> None:
@@ -90,6 +95,9 @@ class ContractionKernel:
             return
         loop, *rest = loops
         extent = self.view.extents[loop]
+        if extent == DYNAMIC_INDEX:
+            self._open_nest(loop, rest, tile, distribute)
+            return
         for first, size, step, shape in self._pieces(loop, tile):
             spread = distribute and size > step
 
@@ -104,6 +112,39 @@ class ContractionKernel:
                 self.emit.loop(size // step, lambda i, c, step=step, body=body: body(i * step, c), parallel=spread)
             else:
                 self.emit.loop(size, body, step=step, parallel=spread)
+
+    def _open_nest(self, loop: int, rest: Sequence[int], tile: _Tile, distribute: bool) -> None:
+        """A loop whose length is known at run time only: whole tiles, then smaller and smaller ones."""
+        emit, schedule = self.emit, self.schedule
+        extent = cast(SSAValue, emit.extent(self.view, loop))
+
+        def run(index: Index, shape: _Tile) -> Sequence[SSAValue]:
+            self._nest(rest, replace(shape, positions=tile.positions | {loop: index}), False)
+            return ()
+
+        def rows(count: int) -> LoopBody:
+            return lambda index, _: run(index, replace(tile, rows=count) if loop == schedule.rows_loop else tile)
+
+        if loop != schedule.lane_loop:
+            done: SSAValue | None = None
+            for step in _tile_sizes(schedule.rows) if loop == schedule.rows_loop else [1]:
+                end = emit.whole(extent, step, done)
+                emit.loop(end, rows(step), step=step, parallel=distribute and done is None, start=done)
+                done = end
+            return
+
+        def panel(index: Index, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            full = tuple(Lanes(schedule.lanes, schedule.lanes) for _ in range(schedule.vectors))
+            return run(index, replace(tile, vectors=full))
+
+        def last(index: Index, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            starts = [index + number * schedule.lanes for number in range(schedule.vectors)]
+            vectors = tuple(Lanes(schedule.lanes, emit.rest(extent, start)) for start in starts)
+            return run(index, replace(tile, vectors=vectors))
+
+        end = emit.whole(extent, schedule.panel)
+        emit.loop(end, panel, step=schedule.panel, parallel=distribute)
+        emit.loop(extent, last, step=schedule.panel, start=end)
 
     def _pieces(self, loop: int, tile: _Tile) -> list[tuple[int, int, int, _Tile]]:
         """A loop cut into ranges of one tile shape each: first position, size, step and the tile."""
@@ -168,7 +209,7 @@ class ContractionKernel:
         def body(index: Index, inner: Sequence[SSAValue]) -> Sequence[SSAValue]:
             return self._reduce(rest, at | {loop: index}, points, inner)
 
-        return self.emit.loop(self.view.extents[loop], body, carried)
+        return self.emit.loop(self.emit.extent(self.view, loop), body, carried)
 
     def _step(self, at: dict[int, Index], points: Sequence[Point], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """One term of the sums: every accumulator plus one product. Equal operands are loaded once."""

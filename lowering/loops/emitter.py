@@ -9,6 +9,7 @@ from typing import Any, cast
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IndexType,
@@ -28,8 +29,10 @@ from xdsl.ir.affine import (
 )
 from xdsl.rewriter import InsertPoint
 
+from relay_mlir.dialects.relay.dims import Dim
+from relay_mlir.dialects.relay.sizes import Sizes
 from relay_mlir.dialects.relay.types import is_float
-from relay_mlir.lowering.structured import element_of
+from relay_mlir.lowering.structured import Structured, element_of
 
 INDEX = IndexType()
 
@@ -62,14 +65,17 @@ class Index:
 
 @dataclass(frozen=True)
 class Lanes:
-    """A vector's worth of positions: how many lanes it has, and how many of them are inside the tensor."""
+    """A vector's worth of positions: how many lanes it has, and how many of them are inside the tensor.
+
+    That number may be an index value: below 0 it stands for 0, beyond the lanes for all of them.
+    """
 
     count: int
-    valid: int
+    valid: int | SSAValue
 
     @property
     def masked(self) -> bool:
-        return self.valid < self.count
+        return isinstance(self.valid, SSAValue) or self.valid < self.count
 
 
 def zero_attribute(type_: Attribute) -> Any:
@@ -87,6 +93,9 @@ class Emitter:
         self._top = builder
         self._scopes: list[tuple[Builder, dict[Index, SSAValue]]] = [(builder, {})]
         self._constants: dict[Attribute, SSAValue] = {}
+        self._sizes = Sizes()
+        self._extents: dict[frozenset[Any], SSAValue] = {}
+        self._masks: list[dict[Lanes, SSAValue]] = [{}]
 
     # Operations
 
@@ -119,6 +128,13 @@ class Emitter:
 
     def mask(self, lanes: Lanes) -> SSAValue:
         """The lanes that are inside the tensor, as a vector of i1."""
+        if isinstance(lanes.valid, SSAValue):
+            for known in reversed(self._masks):
+                if lanes in known:
+                    return known[lanes]
+            made = self.value(vector.CreateMaskOp([lanes.valid], VectorType(i1, [lanes.count])))
+            self._masks[-1][lanes] = made
+            return made
         bits = [1] * lanes.valid + [0] * (lanes.count - lanes.valid)
         return self.constant(DenseIntOrFPElementsAttr.from_list(cast(Any, VectorType(i1, [lanes.count])), bits))
 
@@ -174,31 +190,65 @@ class Emitter:
         quotient = Index(((self.value(arith.FloorDivSIOp(dividend, by)), -divisor),))
         return left + quotient
 
+    # Sizes
+
+    def extent(self, view: Structured, loop: int) -> int | SSAValue:
+        """The iterations of a loop; those known at run time only as an index value, made before all loops."""
+        if view.extents[loop] != DYNAMIC_INDEX:
+            return view.extents[loop]
+        size = view.sizes(self._sizes)[loop]
+        if not isinstance(size, Dim):
+            return size
+        key = frozenset(size.terms.items())
+        if key not in self._extents:
+            self._extents[key] = self._sizes.index(cast(int, size), self._top, self.location)
+        return self._extents[key]
+
+    def whole(self, extent: SSAValue, step: int, start: SSAValue | None = None) -> SSAValue:
+        """Where the last whole step from `start` (or 0) on below `extent` ends."""
+        if step == 1:
+            return extent
+        by = self.constant(IntegerAttr(step, INDEX))
+        span = extent if start is None else self.value(arith.SubiOp(extent, start))
+        rounded = self.value(arith.SubiOp(span, self.value(arith.RemUIOp(span, by))))
+        return rounded if start is None else self.value(arith.AddiOp(start, rounded))
+
+    def rest(self, extent: SSAValue, position: Index) -> SSAValue:
+        """How many positions there are from this one on."""
+        return self.value(arith.SubiOp(extent, self.index(position)))
+
     # Loops
 
     def loop(
         self,
-        count: int,
+        count: int | SSAValue,
         body: Callable[[Index, Sequence[SSAValue]], Sequence[SSAValue]],
         carried: Sequence[SSAValue] = (),
         *,
         step: int = 1,
         parallel: bool = False,
+        start: SSAValue | None = None,
     ) -> Sequence[SSAValue]:
         """Runs `body(position, carried)` for positions 0, step, ... below count; returns what the last one gave.
 
         One iteration needs no loop. `parallel` marks iterations as independent (scf.parallel), without carried values.
+        Where `count` is an index value, positions may begin at `start`.
         """
-        if count <= 0:
-            return carried
-        if count <= step:
-            return body(Index(), carried)
-        low, high, by = (self.constant(IntegerAttr(value, INDEX)) for value in (0, count, step))
+        if not isinstance(count, SSAValue):
+            if count <= 0:
+                return carried
+            if count <= step:
+                return body(Index(), carried)
+        low = self.constant(IntegerAttr(0, INDEX)) if start is None else start
+        high = count if isinstance(count, SSAValue) else self.constant(IntegerAttr(count, INDEX))
+        by = self.constant(IntegerAttr(step, INDEX))
         block = Block(arg_types=[INDEX, *(value.type for value in carried)])
         self._scopes.append((Builder(InsertPoint.at_end(block)), {}))
+        self._masks.append({})
         results = body(Index(((block.args[0], 1),)), block.args[1:])
         self.op(scf.ReduceOp() if parallel else scf.YieldOp(*results))
         self._scopes.pop()
+        self._masks.pop()
         if parallel:
             self.op(scf.ParallelOp([low], [high], [by], Region(block)))
             return ()
@@ -237,6 +287,8 @@ class Emitter:
         """Elements that are not contiguous, one load a lane; lanes outside the tensor are zero."""
         type_ = VectorType(element_of(source), [lanes.count])
         result = self.splat(0, type_)
+        if isinstance(lanes.valid, SSAValue):
+            raise ValueError("elements that are not contiguous are not gathered for a number of lanes that is not known")
         for lane in range(lanes.valid):
             result = self.value(vector.InsertOp(self.load(source, at(lane)), result, [lane]))
         return result

@@ -8,17 +8,21 @@ from typing import Any, cast
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, VectorType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from relay_mlir.dialects.relay.types import is_float
 from relay_mlir.lowering.loops.body import Point, evaluate, expensive, lanes_for, read, vectorizable, write
 from relay_mlir.lowering.loops.emitter import Emitter, Index, Lanes
-from relay_mlir.lowering.structured import Structured, element_of
+from relay_mlir.lowering.structured import Structured, element_of, likely
 
 PARALLEL_ELEMENTS = 16384
 """A nest with fewer iterations is not worth distributing over threads."""
+OPEN_UNROLL = 4
+"""Vectors side by side in a reduction whose length is known at run time only."""
+
+LoopBody = Callable[[Index, Sequence[SSAValue]], Sequence[SSAValue]]
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,10 @@ def emit_task(emit: Emitter, task: Task, vector_bits: int) -> None:
     lanes = min(lanes_for(v, vector_bits) for v in (view, *([task.epilogue] if task.epilogue else [])))
     along = _parallel_lane(task, lanes)
     across = _reduction_lane(task, lanes, emit.strict) if view.reductions else None
-    if along is not None and (across is None or view.extents[along] * 2 >= lanes):
+    if along is not None and (across is None or likely(view.extents[along]) * 2 >= lanes):
+        if view.extents[along] == DYNAMIC_INDEX:
+            emit_along_open(emit, task, along, lanes)
+            return
         _emit_along(emit, task, along, lanes)
     elif across is not None:
         _emit_across(emit, task, across, lanes)
@@ -85,7 +92,7 @@ def _parallel_lane(task: Task, lanes: int) -> int | None:
     """The parallel loop that vectors run along, or None."""
     view = task.view
     for loop in reversed(view.parallels):
-        if view.extents[loop] < 2 or lanes < 2 or not all(output.contiguous(loop) for output in view.outputs):
+        if likely(view.extents[loop]) < 2 or lanes < 2 or not all(output.contiguous(loop) for output in view.outputs):
             continue
         strided = [a for a in view.inputs if a.uses(loop) and not a.contiguous(loop) and _is_read(view, a.value)]
         if strided and not expensive(view):
@@ -114,7 +121,7 @@ def _outer(emit: Emitter, task: Task, loops: Sequence[int], inner: Callable[[Poi
     view = task.view
     work = 1
     for extent in view.extents:
-        work *= extent
+        work *= likely(extent)
     positions = [Index() for _ in view.extents]
     pending = work >= PARALLEL_ELEMENTS
 
@@ -123,14 +130,14 @@ def _outer(emit: Emitter, task: Task, loops: Sequence[int], inner: Callable[[Poi
             inner(Point(tuple(positions)))
             return
         loop, *others = rest
-        distribute = may_distribute and view.extents[loop] > 1
+        distribute = may_distribute and likely(view.extents[loop]) > 1
 
         def body(index: Index, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
             positions[loop] = index
             nest(others, may_distribute and not distribute)
             return ()
 
-        emit.loop(view.extents[loop], body, parallel=distribute)
+        emit.loop(emit.extent(view, loop), body, parallel=distribute)
 
     nest(loops, pending)
 
@@ -177,6 +184,48 @@ def _emit_along(emit: Emitter, task: Task, lane: int, lanes: int) -> None:
     _outer(emit, task, outer, lambda point: pieces(point, Index(), extent, False))
 
 
+def emit_along_open(emit: Emitter, task: Task, lane: int, lanes: int) -> None:
+    """`_emit_along` for a loop whose length is known at run time only: whole vectors, then a masked one or scalars."""
+    view = task.view
+    outer = [loop for loop in view.parallels if loop != lane]
+    total = cast(SSAValue, emit.extent(view, lane))
+    unroll = OPEN_UNROLL if view.reductions else 1
+    views = [view, *([task.epilogue] if task.epilogue else [])]
+    gathers = any(a.uses(lane) and not a.contiguous(lane) and _is_read(view, a.value) for a in view.inputs) or any(
+        a.uses(loop) and not a.contiguous(loop) and _is_read(v, a.value)
+        for v in views[1:]
+        for loop in [len(v.extents) - 1]
+        for a in v.inputs
+    )
+
+    def pieces(point: Point) -> None:
+        def block(units: int) -> LoopBody:
+            def body(index: Index, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                full = Lanes(lanes, lanes)
+                points = [_with(point, lane, index + unit * lanes, full) for unit in range(units)]
+                _reduce_point(emit, task, points)
+                return ()
+
+            return body
+
+        def last(index: Index, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            if gathers:
+                positions = [index if loop == lane else at for loop, at in enumerate(point.positions)]
+                _reduce_point(emit, task, [Point(tuple(positions))])
+            else:
+                _reduce_point(emit, task, [_with(point, lane, index, Lanes(lanes, emit.rest(total, index)))])
+            return ()
+
+        done: SSAValue | None = None
+        for units in dict.fromkeys((unroll, 1)):
+            end = emit.whole(total, lanes * units, done)
+            emit.loop(end, block(units), step=lanes * units, start=done, parallel=not outer and not view.reductions)
+            done = end
+        emit.loop(total, last, step=1 if gathers else lanes, start=done)
+
+    _outer(emit, task, outer, pieces)
+
+
 def _with(point: Point, loop: int, position: Index, lanes: Lanes) -> Point:
     positions = list(point.positions)
     positions[loop] = position
@@ -207,7 +256,7 @@ def _reduce_point(emit: Emitter, task: Task, points: Sequence[Point]) -> None:
         def body(index: Index, inner: Sequence[SSAValue]) -> Sequence[SSAValue]:
             return reduce(others, [at[0] | {loop: index}], inner)
 
-        return emit.loop(view.extents[loop], body, carried)
+        return emit.loop(emit.extent(view, loop), body, carried)
 
     values = reduce(view.ordered_reductions, [{}], initial)
     for number, point in enumerate(points):
@@ -257,7 +306,7 @@ def _reduction_lane(task: Task, lanes: int, strict: bool) -> int | None:
     for loop in sorted(view.reductions, reverse=True):
         reads = [access for access in view.inputs if access.uses(loop)]
         if (
-            view.extents[loop] >= max(2, lanes // 2)
+            likely(view.extents[loop]) >= max(2, lanes // 2)
             and all(access.contiguous(loop) or not _is_read(view, access.value) for access in reads)
             and not view.outputs[0].uses(loop)
             and vectorizable(view, loop)
@@ -277,32 +326,52 @@ def _emit_across(emit: Emitter, task: Task, lane: int, lanes: int) -> None:
     accumulator: BlockArgument = view.body.args[-1]
     outer_reductions = [loop for loop in view.ordered_reductions if loop != lane]
     extent = view.extents[lane]
-    unroll = max(1, min(4, extent // lanes))
-    whole = extent // (lanes * unroll) * (lanes * unroll)
+    is_open = extent == DYNAMIC_INDEX
+    unroll = OPEN_UNROLL if is_open else max(1, min(4, extent // lanes))
+    whole = 0 if is_open else extent // (lanes * unroll) * (lanes * unroll)
 
     def join(left: SSAValue, right: SSAValue) -> SSAValue:
         return emit.vectorized(combiner, [left, right], lanes)[0]
 
-    def at(point: Point, position: Index, valid: int, carried: SSAValue) -> SSAValue:
+    def at(point: Point, position: Index, valid: int | SSAValue, carried: SSAValue) -> SSAValue:
         there = _with(point, lane, position, Lanes(lanes, valid))
         (value,) = evaluate(emit, view, there, {accumulator: carried})
         return _like(emit, value, carried)
+
+    def masked(point: Point, position: Index, valid: int | SSAValue, carried: SSAValue) -> SSAValue:
+        """One more vector of which only some lanes are there."""
+        rest = at(point, position, valid, emit.splat(neutral, vector_type))
+        mask = emit.mask(Lanes(lanes, valid))
+        return join(carried, emit.value(arith.SelectOp(mask, rest, emit.splat(neutral, vector_type))))
 
     def row(point: Point, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         def body(index: Index, partial: Sequence[SSAValue]) -> Sequence[SSAValue]:
             return [at(point, index + unit * lanes, lanes, value) for unit, value in enumerate(partial)]
 
+        if is_open:
+            return open_row(point, carried, body)
         values = list(emit.loop(whole, body, carried, step=lanes * unroll)) if whole else list(carried)
         done = whole
         while extent - done >= lanes:
             values[0] = at(point, Index((), done), lanes, values[0])
             done += lanes
         if done < extent:
-            rest = at(point, Index((), done), extent - done, emit.splat(neutral, vector_type))
-            mask = emit.mask(Lanes(lanes, extent - done))
-            kept = emit.value(arith.SelectOp(mask, rest, emit.splat(neutral, vector_type)))
-            values[0] = join(values[0], kept)
+            values[0] = masked(point, Index((), done), extent - done, values[0])
         return values
+
+    def open_row(point: Point, carried: Sequence[SSAValue], body: LoopBody) -> Sequence[SSAValue]:
+        """Several vectors at once, then one at a time, then one of which only some lanes are there."""
+        total = cast(SSAValue, emit.extent(view, lane))
+        blocks = emit.whole(total, lanes * unroll)
+        first, *others = emit.loop(blocks, body, carried, step=lanes * unroll)
+        singles = emit.whole(total, lanes)
+        (first,) = emit.loop(singles, body, [first], step=lanes, start=blocks)
+
+        def last(index: Index, partial: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return [masked(point, index, emit.rest(total, index), partial[0])]
+
+        (first,) = emit.loop(total, last, [first], step=lanes, start=singles)
+        return [first, *others]
 
     def nest(rest: Sequence[int], point: Point, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         if not rest:
@@ -314,7 +383,7 @@ def _emit_across(emit: Emitter, task: Task, lane: int, lanes: int) -> None:
             positions[loop] = index
             return nest(others, Point(tuple(positions)), inner)
 
-        return emit.loop(view.extents[loop], body, carried)
+        return emit.loop(emit.extent(view, loop), body, carried)
 
     def point_(point: Point) -> None:
         (first,) = start(emit, task, point)
