@@ -25,7 +25,6 @@ from relay_mlir.dialects.relay.dims import Dim, substitute
 from relay_mlir.dialects.relay.sizes import SizeOf, Sizes
 from relay_mlir.dialects.relay.types import Shape
 from relay_mlir.dialects.upstream.memref import CopyOp
-from relay_mlir.lowering.diagnostics import OpError
 from relay_mlir.lowering.bufferize_analysis import (
     InPlaceAnalysis,
     Place,
@@ -46,6 +45,8 @@ from relay_mlir.lowering.bufferize_types import (
     shape_of_tensor,
     store_bools_in_body,
 )
+from relay_mlir.lowering.diagnostics import OpError
+
 
 def open_shapes(function: func.FuncOp) -> dict[SSAValue, Shape]:
     """The shapes of the tensors of a function that have open dimensions, by what these depend on."""

@@ -149,7 +149,11 @@ class CollapseLoopsPass(ModulePass):
                 # The last dimension of the output stays a loop of its own: vectors run along it.
                 if len(parts) < len(view.extents) and _keeps_lanes(view, parts):
                     _collapse(view, parts)
-            elif not view.reductions and len(view.outputs) == 1 and (shape := _reduced(view, sizes := Sizes())) is not None:
+            elif (
+                not view.reductions
+                and len(view.outputs) == 1
+                and (shape := _reduced(view, sizes := Sizes())) is not None
+            ):
                 parts_ = groups_to_shape(view, shape, sizes)
                 if parts_ is not None and len(parts_) < len(view.extents):
                     _collapse(view, parts_)

@@ -85,9 +85,7 @@ def measured(buffer: SSAValue, sizes: Sizes) -> tuple[int, int]:
     return ALIGNMENT, (size + ALIGNMENT - 1) // ALIGNMENT
 
 
-def lifetimes(
-    function: func.FuncOp, in_place: Mapping[str, Sequence[tuple[int, int]]], sizes: Sizes
-) -> list[Interval]:
+def lifetimes(function: func.FuncOp, in_place: Mapping[str, Sequence[tuple[int, int]]], sizes: Sizes) -> list[Interval]:
     """The intervals of the buffers that a function makes.
 
     Positions are those of the operations of its body; an operation with regions counts as a whole. `in_place` says

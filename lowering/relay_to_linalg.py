@@ -88,7 +88,6 @@ class _Globals:
             self.module.insert_ops_before(ops, first)
 
 
-
 class _Lowering:
     """Lowers the operations of one block after the other into a new block."""
 

@@ -76,20 +76,18 @@ def _checks(builder: Builder, pairs: Sequence[tuple[SSAValue, SSAValue]]) -> lis
         return builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result
 
     zero = constant(0)
-    found = [zero, zero, zero]
+    found: list[SSAValue] = [zero, zero, zero]
     for number, (left, right) in reversed(list(enumerate(pairs, 1))):
         differ = builder.insert(arith.CmpiOp(left, right, "ne")).result
         mine = [constant(number), left, right]
-        found = [
-            builder.insert(arith.SelectOp(differ, a, b)).result for a, b in zip(mine, found, strict=True)
-        ]
+        found = [builder.insert(arith.SelectOp(differ, a, b)).result for a, b in zip(mine, found, strict=True)]
     return found
 
 
 def _names(main: func.FuncOp, arguments: Sequence[SSAValue]) -> dict[SSAValue, str]:
     """What messages call the inputs."""
     attribute = main.attributes.get("input_names")
-    given = [cast(StringAttr, name).data for name in attribute.data] if isinstance(attribute, ArrayAttr) else []
+    given = [name.data for name in cast("ArrayAttr[StringAttr]", attribute)] if attribute is not None else []
     names: dict[SSAValue, str] = {}
     for number, argument in enumerate(arguments):
         names[argument] = given[number] if number < len(given) else argument.name_hint or f"input {number}"

@@ -30,7 +30,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects import upstream
 from relay_mlir.dialects.lazy import arith, linalg, linalg_attrs, math, scf, tensor, upstream_arith
@@ -568,7 +567,9 @@ class LinalgBuilder:
         types: list[Attribute] = []
         for branch in (then, otherwise):
             block = Block()
-            values = branch(LinalgBuilder(Builder(InsertPoint.at_end(block)), self._location, self.operand_types, self.sizes))
+            values = branch(
+                LinalgBuilder(Builder(InsertPoint.at_end(block)), self._location, self.operand_types, self.sizes)
+            )
             types = [value.type for value in values]
             terminator = scf.YieldOp(*values)
             terminator.location = self._location

@@ -247,7 +247,9 @@ class Sizes:
                 return self._insert((cls, value, position), lambda: cls(value, at), builder, location)
             case Quotient(dividend, divisor):
                 above = self._sum(dividend, builder, location)
-                return self._binary(arith.FloorDivSIOp, above, self.index(divisor, builder, location), builder, location)
+                return self._binary(
+                    arith.FloorDivSIOp, above, self.index(divisor, builder, location), builder, location
+                )
             case _:
                 raise VerifyException(f"the size {atom} has no value here")
 

@@ -288,7 +288,9 @@ class Emitter:
         type_ = VectorType(element_of(source), [lanes.count])
         result = self.splat(0, type_)
         if isinstance(lanes.valid, SSAValue):
-            raise ValueError("elements that are not contiguous are not gathered for a number of lanes that is not known")
+            raise ValueError(
+                "elements that are not contiguous are not gathered for a number of lanes that is not known"
+            )
         for lane in range(lanes.valid):
             result = self.value(vector.InsertOp(self.load(source, at(lane)), result, [lane]))
         return result
