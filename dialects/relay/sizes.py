@@ -109,10 +109,8 @@ class Sizes:
                 return self._mixed(value, op.sizes)
             case tensor.CollapseShapeOp() | memref.CollapseShapeOp():
                 source = self.shape(op.operands[0])
-                return tuple(
-                    product([source[cast(Any, place).value.data] for place in cast(Any, run)])
-                    for run in op.reassociation
-                )
+                runs = cast("Sequence[Sequence[IntegerAttr[Any]]]", op.reassociation)
+                return tuple(product([source[place.value.data] for place in run]) for run in runs)
             case _:
                 return None
 
