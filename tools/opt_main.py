@@ -25,14 +25,14 @@ class _Arguments(argparse.ArgumentParser):
 
 
 def _arguments() -> _Arguments:
-    description = "Reads IR text, runs passes on it and prints the result."
+    description = "Reads IR or Relay text, runs passes on it and prints the result."
     parser = _Arguments(prog="relay-opt", description=description, allow_abbrev=False)
     add = parser.add_argument
-    add("input", nargs="?", help="the input file; the standard input where absent or -")
+    add("input", nargs="?", help="the input file, IR or Relay text (.relay); the standard input where absent or -")
     add("-p", "--passes", action="append", default=[], help="passes in order: `a,b{option=1},c`, or a named pipeline")
     add("--pipeline", action="append", dest="passes", help="the same as -p")
     add("-o", "--output", help="the output file; its weights go to a .safetensors file beside it")
-    add("-t", "--target", default="mlir", help="what to print: mlir, or a target of xDSL")
+    add("-t", "--target", default="mlir", help="what to print: mlir, relay, or a target of xDSL")
     add("--until", metavar="PASS", help="the last pass to run; PASS:2 is its second run")
     add("--split-input-file", action="store_true", help="treat the parts between `// -----` lines as files")
     add("--verify-diagnostics", action="store_true", help="check messages against `expected-error {{...}}` comments")

@@ -84,7 +84,7 @@ class OptRun:
 
     def _process(self, number: int, source: SourceText) -> None:
         ctx = self._context()
-        module = parse_ir(ctx, source)
+        module = self._parse(ctx, source)
         if not self.args.disable_verify:
             verify_module(module)
         loaded = load_weights(ctx, module, folder_of(source.name))
@@ -99,6 +99,14 @@ class OptRun:
             compare=self.args.print_ir_after_change,
         )
         self._emit(ctx, module, number, loaded)
+
+    def _parse(self, ctx: RelayContext, source: SourceText) -> ModuleOp:
+        """The module of the text: Relay text where the file ends in .relay, else IR."""
+        if not source.name.endswith(".relay"):
+            return parse_ir(ctx, source)
+        from relay_mlir.frontends.relay_text.reader import parse_relay
+
+        return parse_relay(source, ctx)
 
     def _context(self) -> RelayContext:
         return make_context(allow_unregistered=self.args.allow_unregistered_dialect)
@@ -134,6 +142,10 @@ class OptRun:
                 debuginfo=self.args.print_debuginfo,
                 properties_as_attributes=self.args.print_no_properties,
             )
+        if spec.name == "relay":
+            from relay_mlir.frontends.relay_text.writer import relay_text
+
+            return relay_text(module, ctx)
         from xdsl.targets import get_all_targets
 
         output = StringIO()
@@ -169,7 +181,7 @@ class OptRun:
         path = Path(self.args.crash_reproducer)
         ctx = self._context()
         try:
-            module = parse_ir(ctx, SourceText(source.text, source.name))
+            module = self._parse(ctx, SourceText(source.text, source.name))
             load_weights(ctx, module, folder_of(source.name))
             run_passes(ctx, module, self.passes[: error.index], verify=False)
             write_module(ctx, module, path)
@@ -207,12 +219,12 @@ def folder_of(name: str) -> Path:
 def check_target(text: str) -> None:
     """Raises UsageError for an unknown target."""
     name = text.split("{")[0]
-    if name == "mlir":
+    if name in ("mlir", "relay"):
         return
     from xdsl.targets import get_all_targets
 
     if name not in get_all_targets():
-        raise UsageError(f"unknown target '{name}'{did_you_mean(name, ['mlir', *get_all_targets()])}")
+        raise UsageError(f"unknown target '{name}'{did_you_mean(name, ['mlir', 'relay', *get_all_targets()])}")
 
 
 def timing_table(runs: Sequence[PassRun]) -> str:

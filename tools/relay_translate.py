@@ -1,4 +1,4 @@
-"""`relay-translate`: imports a model, or reads a program, and writes it as .mlir with its weights beside it."""
+"""`relay-translate`: imports a model, or reads a program, and writes it as .mlir (weights beside it) or Relay text."""
 
 from __future__ import annotations
 
@@ -26,12 +26,25 @@ class _Arguments(argparse.ArgumentParser):
 
 
 def _arguments() -> _Arguments:
-    description = "Imports an ONNX model, or reads a .mlir file, and writes the program as .mlir."
+    description = "Imports an ONNX model, or reads a .mlir or .relay file, and writes the program as .mlir or .relay."
     parser = _Arguments(prog="relay-translate", description=description, allow_abbrev=False)
     add = parser.add_argument
-    add("input", help="a model (.onnx) or a program (.mlir)")
-    add("--to", choices=["mlir"], default="mlir", help="what to write")
-    add("-o", "--output", metavar="FILE", help="the .mlir file; weights go to the .safetensors file of the same name")
+    add("input", help="a model (.onnx) or a program (.mlir, .relay)")
+    add("--to", choices=["mlir", "relay"], default=None, help="what to write; by default what the output file ends in")
+    add(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="a .mlir file (weights go to the .safetensors file of the same name) or a .relay file",
+    )
+    add(
+        "--std",
+        action="append",
+        default=[],
+        metavar="LIBRARY",
+        help="a standard library that a .relay file uses: core, gradient, nat or prelude",
+    )
+    add("--let", action="store_true", help="in Relay text, bind every value by let")
     add(
         "--shape",
         action="append",
@@ -106,6 +119,8 @@ def read_program(args: argparse.Namespace, ctx: RelayContext) -> ModuleOp:
     """The program of the input file; raises Error."""
     path = Path(args.input)
     shapes, values = parse_shapes(args.shape), parse_values(args.value)
+    if args.std and path.suffix != ".relay":
+        raise UsageError("--std is for .relay files")
     if path.suffix == ".onnx":
         from relay_mlir.frontends.onnx import import_onnx
 
@@ -116,7 +131,47 @@ def read_program(args: argparse.Namespace, ctx: RelayContext) -> ModuleOp:
         if shapes or values:
             raise UsageError("--shape and --value are for models; the shapes of a .mlir file are in its text")
         return read_mlir(path, ctx)
-    raise UsageError(f"'{path.name}': expected a file that ends in .onnx or .mlir")
+    if path.suffix == ".relay":
+        from relay_mlir.frontends.relay_text.reader import read_relay
+
+        if shapes or values:
+            raise UsageError("--shape and --value are for models; the shapes of a .relay file are in its text")
+        return read_relay(path, ctx, args.std)
+    raise UsageError(f"'{path.name}': expected a file that ends in .onnx, .mlir or .relay")
+
+
+def _target(args: argparse.Namespace) -> str:
+    """What to write; raises UsageError where that is not what the output file ends in."""
+    if args.output in (None, "-"):
+        return args.to or "mlir"
+    suffix = Path(args.output).suffix
+    if suffix not in (".mlir", ".relay") or args.to not in (None, suffix[1:]):
+        expected = f".{args.to}" if args.to else ".mlir or .relay"
+        raise UsageError(f"'{Path(args.output).name}': the output must end in {expected}")
+    return suffix[1:]
+
+
+def write_program(module: ModuleOp, ctx: RelayContext, args: argparse.Namespace, to: str, streams: Streams) -> None:
+    """Writes a program to the output of the command line; raises Error."""
+    output = None if args.output in (None, "-") else Path(args.output)
+    try:
+        if to == "relay":
+            from relay_mlir.frontends.relay_text.writer import relay_text, write_relay
+
+            if output is None:
+                streams.stdout.write(relay_text(module, ctx, let=args.let))
+            else:
+                write_relay(module, ctx, output, let=args.let)
+        elif output is None:
+            from relay_mlir.lowering.ir_files import print_module
+
+            streams.stdout.write(print_module(module, ctx))
+        else:
+            from relay_mlir.frontends.mlir_file import write_mlir
+
+            write_mlir(module, ctx, output)
+    except OSError as e:
+        raise UsageError(f"cannot write '{output}': {e.strerror or e}") from e
 
 
 def run(argv: Sequence[str], streams: Streams) -> int:
@@ -124,21 +179,8 @@ def run(argv: Sequence[str], streams: Streams) -> int:
     try:
         args = _arguments().parse_args(list(argv))
         ctx = make_context()
-        module = read_program(args, ctx)
-        if args.output is None or args.output == "-":
-            from relay_mlir.lowering.ir_files import print_module
-
-            streams.stdout.write(print_module(module, ctx))
-            return 0
-        from relay_mlir.frontends.mlir_file import write_mlir
-
-        output = Path(args.output)
-        if output.suffix != ".mlir":
-            raise UsageError(f"'{output.name}': the output must end in .mlir")
-        try:
-            write_mlir(module, ctx, output)
-        except OSError as e:
-            raise UsageError(f"cannot write '{output}': {e.strerror or e}") from e
+        to = _target(args)
+        write_program(read_program(args, ctx), ctx, args, to, streams)
         return 0
     except Error as e:
         for problem in getattr(e, "problems", None) or [str(e)]:

@@ -96,7 +96,7 @@ class _Printer:
         for declared in types:  # TVM reads no definition after one of these
             if declared.extern is not None:
                 self.line(f"extern type {declared.sym_name.data}{_type_parameters(declared.type_parameters)}")
-        return "\n".join(self.lines) + "\n" + self.constants.section()
+        return "\n".join(self.lines).rstrip("\n") + "\n" + self.constants.section()
 
     def declaration(self, op: AdtOp) -> None:
         self.line(f"type {op.sym_name.data}{_type_parameters(op.type_parameters)} {{")
