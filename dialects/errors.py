@@ -19,3 +19,7 @@ class CompileError(Error):
 
 class InputError(Error):
     """Arrays or options given to a compiled program that it cannot run with."""
+
+
+class RunError(Error):
+    """A compiled program that stopped before its end: it names the source op, and what happened."""

@@ -1,7 +1,7 @@
 """dead-code-elimination: removes operations whose results nobody reads, and private functions that nobody calls.
 
-Relay programs have no effects, so a relay.if or a call without used results goes as well. Weights that the program no
-longer names leave the store.
+A relay.if or a call without used results goes as well, unless it may write to a reference, call an unknown function or
+fail. Weights that the program no longer names leave the store.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator
+from xdsl.traits import IsTerminator, is_side_effect_free
 
 from relay_mlir.dialects.relay.core import CallOp, FuncOp
+from relay_mlir.dialects.relay.language import GlobalOp
 from relay_mlir.dialects.relay.weights import weights_of
 from relay_mlir.lowering.rewriting import erase_op, keep_used_weights
 
@@ -38,11 +39,18 @@ def _clean(block: Block) -> None:
     for op in reversed(list(block.ops)):
         if op.has_trait(IsTerminator):
             continue
-        if not any(result.uses for result in op.results):
+        if not any(result.uses for result in op.results) and is_side_effect_free(op):
             erase_op(op)
             continue
         for region in op.regions:
             _clean(region.block)
+
+
+def _function_of(op: Operation) -> str | None:
+    """The function that an operation calls or makes a value of."""
+    if isinstance(op, CallOp):
+        return op.callee.string_value()
+    return op.function.string_value() if isinstance(op, GlobalOp) else None
 
 
 def _remove_unused_functions(module: ModuleOp) -> None:
@@ -52,7 +60,8 @@ def _remove_unused_functions(module: ModuleOp) -> None:
     live = {func.sym_name.data for func in pending}
     while pending:
         for op in pending.pop().walk():
-            if isinstance(op, CallOp) and (name := op.callee.string_value()) not in live:
+            name = _function_of(op)
+            if name is not None and name not in live:
                 live.add(name)
                 pending.append(by_name[name])
     for name, func in by_name.items():

@@ -143,8 +143,7 @@ class _Function:
         self.emit.enter(first, is_loop=False)
         self.header = self.blocks[source.body.blocks[0]]
         if any(_grows_stack(op) for op in source.walk()):
-            name = source.sym_name.data.removesuffix(".entry").replace("main.body", "main")
-            text = f"the stack is full in @{name}: it calls itself too deeply"
+            text = f"the stack is full in @{self.shown_name}: it calls itself too deeply"
             status = self.failures.status(text, source)
             self.runtime("relay.heap.check_stack", self.heap, self.emit.integer(status, i32))
         self.emit.branch(self.header, first.args[1:])
@@ -168,6 +167,11 @@ class _Function:
         )
         function.location = source.location
         return function
+
+    @property
+    def shown_name(self) -> str:
+        """The name of the function for people."""
+        return self.source.sym_name.data.removesuffix(".entry").replace("main.body", ENTRY)
 
     # What the operations share.
 
@@ -253,7 +257,7 @@ def _return(f: _Function, op: Any) -> None:
 
 
 def _fail(f: _Function, op: Any) -> None:
-    status = f.failures.status(op.message.data, op)
+    status = f.failures.status(f"{op.message.data} in @{f.shown_name}", op)
     f.runtime("relay.heap.fail", f.heap, f.emit.integer(status, i32))
     f.emit.emit(llvm.UnreachableOp())
 

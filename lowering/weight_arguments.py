@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from relay_mlir.dialects.heap import ops as heap
 from relay_mlir.dialects.relay.types import tensor
 from relay_mlir.dialects.relay.weights import WeightStore
 from relay_mlir.lowering.structured import element_of
@@ -112,6 +113,7 @@ class WeightArguments:
     def erase_unread(self) -> None:
         """Removes the globals of weights that nothing reads."""
         read = {op.name_.string_value() for op in self._module.walk() if isinstance(op, memref.GetGlobalOp)}
+        read |= {op.key.string_value() for op in self._module.walk() if isinstance(op, heap.WeightOp)}
         for key, made in list(self._globals.items()):
             if key not in read:
                 made.detach()

@@ -30,7 +30,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from relay_mlir.dialects.errors import CompileError, Error, InputError, ModelError
+    from relay_mlir.dialects.errors import CompileError, Error, InputError, ModelError, RunError
     from relay_mlir.runtime.compiler import compile
     from relay_mlir.runtime.executable import Executable
     from relay_mlir.runtime.interpreter import ExecutionError, interpret
@@ -47,6 +47,7 @@ __all__ = [
     "InputError",
     "ModelError",
     "Ref",
+    "RunError",
     "compile",
     "interpret",
 ]
@@ -60,6 +61,7 @@ _HOMES = {
     "InputError": "dialects.errors",
     "ModelError": "dialects.errors",
     "Ref": "runtime.values",
+    "RunError": "dialects.errors",
     "compile": "runtime.compiler",
     "interpret": "runtime.interpreter",
 }

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from relay_mlir.dialects.errors import Error, InputError
+from relay_mlir.dialects.errors import InputError, RunError
 from relay_mlir.dialects.relay.types import show_shape
 from relay_mlir.lowering.diagnostics import did_you_mean
 from relay_mlir.runtime.c_abi import weights_symbol
@@ -74,6 +74,17 @@ class Executable:
         self._loaded().run([a.ctypes.data for a in given], [a.ctypes.data for a in made])
         return {spec.name: array for spec, array in zip(self.outputs, made, strict=True)}
 
+    def live_objects(self) -> int:
+        """How many objects of the program's heaps are not freed: 0 when no run is under way, however runs ended.
+
+        A program without closures, data types and references has no heap, and always 0.
+        """
+        return self._loaded().count("live_objects")
+
+    def unreleased_objects(self) -> int:
+        """How many objects kept each other alive, by references, until the ends of their runs; of all runs so far."""
+        return self._loaded().count("unreleased_objects")
+
     def save(self, path: str | Path) -> None:
         """Writes a `.o` or `.so` with the weights in it, and no need of Python; `header` declares its functions."""
         self._program.save(Path(path))
@@ -131,6 +142,10 @@ class _Code:
         self._error = self._function(f"{prefix}_error", ctypes.c_char_p, [ctypes.c_int32])
         self._destroy = self._function(f"{prefix}_destroy", None, [ctypes.c_void_p])
         create = self._function(f"{prefix}_create", ctypes.c_int32, [ctypes.c_void_p])
+        self._counters: dict[str, Any] = {}
+        if program.failures is not None:
+            for name in ("live_objects", "unreleased_objects"):
+                self._counters[name] = self._function(f"{prefix}_{name}", ctypes.c_int64, [ctypes.c_void_p])
         self._model = ctypes.c_void_p()
         self._check(create(ctypes.byref(self._model)))
 
@@ -143,9 +158,13 @@ class _Code:
         made = (ctypes.c_void_p * max(len(outputs), 1))(*outputs)
         self._check(self._run(self._model, ctypes.addressof(given), ctypes.addressof(made)))
 
+    def count(self, counter: str) -> int:
+        """A counter of heap objects; 0 where there is no heap."""
+        return int(self._counters[counter](self._model)) if self._counters else 0
+
     def _check(self, status: int) -> None:
         if status:
-            raise Error(f"the compiled program failed: {self._error(status).decode()}")
+            raise RunError(f"the compiled program failed: {self._error(status).decode()}")
 
     def __del__(self) -> None:
         model = getattr(self, "_model", None)
