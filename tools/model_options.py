@@ -7,10 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from relay_mlir.dialects.errors import Error, InputError
 from relay_mlir.lowering.diagnostics import DiagnosticError
 from relay_mlir.tools.driver import with_deep_stack
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +26,13 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=SIZES",
         help="sizes that the model leaves open: an input's shape (x=1x3x224x224) or a dimension's size (batch=1)",
+    )
+    parser.add_argument(
+        "--value",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBERS",
+        help="the value of an input, which becomes part of the program: numbers (1,2,3) or a .npy file",
     )
     parser.add_argument("--target", default="cpu", help="what to compile for (default: cpu)")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="the most threads a run uses (default: 1)")
@@ -48,6 +59,34 @@ def parse_shapes(options: Sequence[str]) -> dict[str, Sequence[int] | int]:
         numbers = [int(part) for part in parts]
         shapes[name] = numbers if len(numbers) > 1 else numbers[0]
     return shapes
+
+
+def parse_values(options: Sequence[str]) -> dict[str, np.ndarray]:
+    """`NAME=1,2,3` and `NAME=FILE.npy`; numbers take the dtype of the input. Raises InputError for another form."""
+    import numpy as np
+
+    values: dict[str, np.ndarray | list[float]] = {}
+    for option in options:
+        name, equals, text = option.rpartition("=")
+        if not equals or not name or name in values:
+            raise InputError(f"--value {option}: expected NAME=1,2,3 or NAME=FILE.npy, each name once")
+        try:
+            if text.endswith(".npy"):
+                values[name] = np.load(text, allow_pickle=False)
+            else:
+                values[name] = [_number(word) for word in text.split(",") if word]
+        except OSError as error:
+            raise InputError(f"--value {option}: cannot read '{text}': {error.strerror or error}") from error
+        except ValueError as error:
+            raise InputError(f"--value {option}: {error}") from error
+    return cast("dict[str, np.ndarray]", values)  # the importer takes lists as well
+
+
+def _number(word: str) -> float:
+    try:
+        return int(word)
+    except ValueError:
+        return float(word)
 
 
 class Progress:

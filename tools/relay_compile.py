@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from relay_mlir.dialects.errors import InputError
-from relay_mlir.tools.model_options import Progress, add_model_options, parse_shapes, run_tool
+from relay_mlir.tools.model_options import Progress, add_model_options, parse_shapes, parse_values, run_tool
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -54,7 +54,7 @@ def _compile(options: argparse.Namespace) -> int:
     chosen.check()
     start = time.perf_counter()
     ctx = make_context()
-    module = import_model(options.model, ctx, parse_shapes(options.shape))
+    module = import_model(options.model, ctx, parse_shapes(options.shape), parse_values(options.value))
     imported = time.perf_counter() - start
     passes = pipeline(chosen, module)
     progress = Progress([pass_.name for pass_ in passes])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from relay_mlir.dialects.errors import Error, InputError, ModelError
 from relay_mlir.lowering.diagnostics import did_you_mean
-from relay_mlir.tools.model_options import Progress, add_model_options, parse_shapes, run_tool
+from relay_mlir.tools.model_options import Progress, add_model_options, parse_shapes, parse_values, run_tool
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,7 +97,8 @@ class _Run:
         from relay_mlir.runtime.compiler import import_model, make_context
 
         ctx = make_context()
-        return ctx, import_model(self.options.model, ctx, parse_shapes(self.options.shape))
+        values = parse_values(self.options.value)
+        return ctx, import_model(self.options.model, ctx, parse_shapes(self.options.shape), values)
 
     def _inputs(self, executable: Executable) -> dict[str, np.ndarray]:
         given: dict[str, str] = {}
@@ -138,7 +139,7 @@ class _Run:
         if which == "reference":
             expected: Arrays = reference(*self._import(), inputs)
         else:
-            expected = _onnxruntime(self._model(), inputs)
+            expected = self._onnxruntime(self._model(), inputs)
         differences = outputs_differ(outputs, expected)
         if not differences:
             print(f"check: agrees with {'the interpreter' if which == 'reference' else which}")
@@ -154,7 +155,11 @@ class _Run:
     def _import_difference(self, inputs: Arrays) -> Any:
         from relay_mlir.runtime.differences import first_import_difference
 
-        return first_import_difference(self._model(), self._import, inputs, _onnxruntime)
+        return first_import_difference(self._model(), self._import, inputs, self._onnxruntime)
+
+    def _onnxruntime(self, model: Any, inputs: Arrays) -> dict[str, np.ndarray]:
+        """The outputs of an ONNX model from onnxruntime, which also gets the inputs that the program holds."""
+        return _onnxruntime(model, {**_typed(model, parse_values(self.options.value)), **inputs})
 
     def _model(self) -> Any:
         import onnx
@@ -206,6 +211,20 @@ def _summary(spec: TensorSpec, array: np.ndarray) -> str:
         text = f"least {finite.min():.6g}, mean {finite.mean():.6g}, greatest {finite.max():.6g}"
     nans, infinite = int(np.isnan(values).sum()), int(np.isinf(values).sum())
     return f"{spec}  {text}" + (f", {nans} NaN" if nans else "") + (f", {infinite} Inf" if infinite else "")
+
+
+def _typed(model: Any, values: Arrays) -> dict[str, np.ndarray]:
+    """Bound values with the dtypes, and ranks of 0 and 1, that a model declares."""
+    import numpy as np
+    import onnx
+
+    result: dict[str, np.ndarray] = {}
+    for declared in model.graph.input:
+        if (value := values.get(declared.name)) is not None:
+            tensor = declared.type.tensor_type
+            array = np.asarray(value).astype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+            result[declared.name] = array.reshape(()) if array.size == 1 and not tensor.shape.dim else array
+    return result
 
 
 def _onnxruntime(model: Any, inputs: Arrays) -> dict[str, np.ndarray]:

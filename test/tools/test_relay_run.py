@@ -115,3 +115,20 @@ def test_errors_are_one_line(model: Path, capfd: pytest.CaptureFixture[str], too
     assert message in error
     assert error.count("\n") == 1
     assert "Traceback" not in error
+
+
+def test_value_of_an_input(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    """An input that is given a value is part of the program, and onnxruntime gets it too."""
+    nodes = [onnx.helper.make_node("Mul", ["x", "factor"], ["y"], name="mul")]
+    declared = [
+        onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [3]),
+        onnx.helper.make_tensor_value_info("factor", onnx.TensorProto.FLOAT, []),
+    ]
+    outputs = [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [3])]
+    graph = onnx.helper.make_graph(nodes, "g", declared, outputs)
+    path = tmp_path / "m.onnx"
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), str(path))
+    assert relay_run.main([str(path), "--value", "factor=4", "--check", "onnxruntime"]) == 0
+    assert "agrees with onnxruntime" in capfd.readouterr().out
+    assert relay_run.main([str(path), "--value", "factor=four"]) == 1
+    assert "--value factor=four: could not convert" in capfd.readouterr().err
