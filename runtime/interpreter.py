@@ -7,6 +7,7 @@ promise what is declared: behind operators, and where a value with an open dimen
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -36,9 +37,18 @@ class ExecutionError(DiagnosticError):
 
 
 class Interpreter:
-    """Runs the functions of a module. `weights` is a WeightStore or a mapping from names to arrays."""
+    """Runs the functions of a module. `weights` is a WeightStore or a mapping from names to arrays.
 
-    def __init__(self, module: ModuleOp, weights: WeightStore | Mapping[str, np.ndarray] | None = None):
+    A run that makes more than `max_calls` calls (of functions and closures) fails.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        weights: WeightStore | Mapping[str, np.ndarray] | None = None,
+        max_calls: int | None = None,
+    ):
+        self._max_calls = max_calls
         self._checker = TypeChecker(module)
         self._program = Program(
             functions={op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)},
@@ -96,19 +106,20 @@ class Interpreter:
         import numpy as np
 
         with np.errstate(all="ignore"):
-            return _Machine(self._checker).run(code, registers)
+            return _Machine(self._checker, self._max_calls).run(code, registers)
 
 
 class _Machine:
     """The frames of one run."""
 
-    def __init__(self, checker: TypeChecker):
+    def __init__(self, checker: TypeChecker, max_calls: int | None):
         self._checker = checker
+        self._max_calls = sys.maxsize if max_calls is None else max_calls
 
     def run(self, code: Code, registers: Registers) -> Sequence[Value]:
         """Runs code to its end."""
         frames: list[tuple[Code, Registers, int, Sequence[int], Any]] = []
-        instructions, next_ = code.instructions, 0
+        instructions, next_, calls = code.instructions, 0, 0
         try:
             while True:
                 outcome = instructions[next_](registers)
@@ -122,6 +133,9 @@ class _Machine:
                         frames.append((code, registers, next_, outcome.results, outcome.checks))
                         if len(frames) > MAX_DEPTH:
                             raise OpError(code.sources[next_ - 1], f"more than {MAX_DEPTH} calls are open")
+                    calls += 1
+                    if calls > self._max_calls:
+                        raise OpError(code.sources[next_ - 1], f"more than {self._max_calls} calls were made")
                     code, registers, next_ = outcome.code, outcome.registers, 0
                     instructions = code.instructions
                 else:
