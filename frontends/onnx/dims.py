@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute
 
 from relay_mlir.dialects.relay.types import ANY, is_integer, is_static, numpy_dtype, tensor
-from relay_mlir.frontends.onnx.emitter import Emitter
-from relay_mlir.frontends.onnx.value import Value
+from relay_mlir.frontends.common.emitter import Emitter
+from relay_mlir.frontends.common.value import Value
 
 _LONGEST = 64
 """The length up to which an integer vector may be a vector of dimensions."""

@@ -8,9 +8,9 @@ from typing import Any, cast
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 from onnx.defs import OpSchema
 
-from relay_mlir.frontends.onnx.problem import Problem
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.schema import onnx_type
-from relay_mlir.frontends.onnx.value import Value
 
 
 def specified_function(

@@ -7,8 +7,8 @@ from typing import Final
 
 from onnx import AttributeProto, GraphProto, NodeProto
 
-from relay_mlir.frontends.onnx.problem import Problem
-from relay_mlir.frontends.onnx.value import Value
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 
 
 class Failed:

@@ -18,16 +18,16 @@ from relay_mlir.dialects.errors import ModelError
 from relay_mlir.dialects.relay.core import FuncOp, ReturnOp, WeightOp
 from relay_mlir.dialects.relay.types import element_type, tensor
 from relay_mlir.dialects.relay.weights import RelayContext
-from relay_mlir.frontends.onnx.emitter import Emitter
+from relay_mlir.frontends.common.emitter import Emitter
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.functions import bind_attributes, has_body, specified_function
 from relay_mlir.frontends.onnx.graph import FAILED, Failed, Scope, captured_names, in_order
 from relay_mlir.frontends.onnx.inputs import Bindings
 from relay_mlir.frontends.onnx.node import NodeView
-from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.reader import TensorReader, declared_type, numpy_type, read_model
 from relay_mlir.frontends.onnx.registry import handler_of
 from relay_mlir.frontends.onnx.schema import check_node, newest_opset, schema_of
-from relay_mlir.frontends.onnx.value import Value
 
 IMPORTER_FAILED = "the importer failed on it"
 """Marks a problem that is a mistake of ours."""

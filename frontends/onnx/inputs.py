@@ -9,9 +9,9 @@ import numpy as np
 from onnx import GraphProto, ValueInfoProto
 
 from relay_mlir.dialects.relay.types import ANY, Shape, numpy_dtype, show_shape
-from relay_mlir.frontends.onnx.problem import Problem
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.reader import declared_type
-from relay_mlir.frontends.onnx.value import Value
 
 
 class Bindings:

@@ -10,9 +10,9 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 from onnx.defs import OpSchema
 
 from relay_mlir.dialects.relay.types import Tensor, element_type, tensor
-from relay_mlir.frontends.onnx.problem import Problem
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.reader import TensorReader, numpy_type
-from relay_mlir.frontends.onnx.value import Value
 
 _T = TypeVar("_T")
 Required = Literal["required"]

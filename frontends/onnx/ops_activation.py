@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from relay_mlir.dialects.relay.types import normalize_axis, numpy_dtype
-from relay_mlir.frontends.onnx.emitter import Emitter
+from relay_mlir.frontends.common.emitter import Emitter
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.node import NodeView
 from relay_mlir.frontends.onnx.registry import converts
-from relay_mlir.frontends.onnx.value import Value
 
 
 @converts("Relu")

@@ -8,12 +8,12 @@ import numpy as np
 from onnx import AttributeProto
 
 from relay_mlir.dialects.relay.types import element_type, numpy_dtype, show_shape
-from relay_mlir.frontends.onnx.emitter import FOLDED, Emitter
+from relay_mlir.frontends.common.emitter import FOLDED, Emitter
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import MAX_KNOWN, Value
 from relay_mlir.frontends.onnx.node import NodeView
-from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.reader import numpy_type
 from relay_mlir.frontends.onnx.registry import converts
-from relay_mlir.frontends.onnx.value import MAX_KNOWN, Value
 
 _NUMBERS = {
     "value_float": (AttributeProto.FLOAT, np.float32),

@@ -9,11 +9,11 @@ from xdsl.ir import Block, Region
 
 from relay_mlir.dialects.relay.core import IfOp, YieldOp
 from relay_mlir.dialects.relay.types import normalize_axis, show_shape
-from relay_mlir.frontends.onnx.emitter import Emitter
+from relay_mlir.frontends.common.emitter import Emitter
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.node import NodeView
-from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.registry import converts
-from relay_mlir.frontends.onnx.value import Value
 
 
 @converts("If")

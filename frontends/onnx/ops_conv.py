@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from relay_mlir.frontends.onnx.emitter import Emitter
+from relay_mlir.frontends.common.emitter import Emitter
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.node import NodeView
-from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.registry import converts
-from relay_mlir.frontends.onnx.value import Value
 from relay_mlir.frontends.onnx.windows import RANKS, WindowAttributes, per_axis, spatial_rank, window_attributes
 
 

@@ -6,12 +6,12 @@ import numpy as np
 from xdsl.dialects.builtin import i64
 
 from relay_mlir.dialects.relay.types import normalize_axis, show_shape
+from relay_mlir.frontends.common.emitter import Emitter
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.dims import dims_of, open_dims, vector_of
-from relay_mlir.frontends.onnx.emitter import Emitter
 from relay_mlir.frontends.onnx.node import NodeView
-from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.registry import converts
-from relay_mlir.frontends.onnx.value import Value
 
 
 @converts("Gather")

@@ -6,12 +6,12 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import Attribute
 
 from relay_mlir.dialects.relay.types import element_type, is_float, normalize_axis
-from relay_mlir.frontends.onnx.emitter import Emitter
+from relay_mlir.frontends.common.emitter import Emitter
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.node import NodeView
-from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.reader import numpy_type
 from relay_mlir.frontends.onnx.registry import converts
-from relay_mlir.frontends.onnx.value import Value
 
 
 @converts("BatchNormalization")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from relay_mlir.dialects.relay.types import ANY, normalize_axes
-from relay_mlir.frontends.onnx.emitter import Emitter
+from relay_mlir.frontends.common.emitter import Emitter
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.node import NodeView
-from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.registry import converts
-from relay_mlir.frontends.onnx.value import Value
 
 
 def padded(c: Emitter, x: Value, pads: tuple[int, ...], mode: str, value: Value, axes: tuple[int, ...]) -> Value:

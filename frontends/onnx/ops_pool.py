@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import prod
 
 from relay_mlir.dialects.relay.types import is_float
-from relay_mlir.frontends.onnx.emitter import Emitter
+from relay_mlir.frontends.common.emitter import Emitter
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.node import NodeView
 from relay_mlir.frontends.onnx.ops_elementwise import raised
-from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.registry import converts
-from relay_mlir.frontends.onnx.value import Value
 from relay_mlir.frontends.onnx.windows import RANKS, WindowAttributes, window_attributes
 
 

@@ -9,14 +9,14 @@ from xdsl.dialects.builtin import f16, f32, i32
 from xdsl.ir import Attribute
 
 from relay_mlir.dialects.relay.types import element_type, is_float, normalize_axis, numpy_dtype, ui8
-from relay_mlir.frontends.onnx.emitter import Emitter
+from relay_mlir.frontends.common.emitter import Emitter
+from relay_mlir.frontends.common.matmul import matmul
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.node import NodeView
 from relay_mlir.frontends.onnx.ops_conv import convolved
-from relay_mlir.frontends.onnx.ops_matmul import matmul
-from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.reader import numpy_type
 from relay_mlir.frontends.onnx.registry import converts
-from relay_mlir.frontends.onnx.value import Value
 
 
 def _along(c: Emitter, node: NodeView, parameter: Value, x: Value) -> Value:

@@ -10,11 +10,11 @@ import numpy as np
 
 from relay_mlir.dialects.relay.recurrent_activations import FUNCTIONS
 from relay_mlir.dialects.relay.types import numpy_dtype, show_shape
-from relay_mlir.frontends.onnx.emitter import Emitter
+from relay_mlir.frontends.common.emitter import Emitter
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.node import NodeView
-from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.registry import converts
-from relay_mlir.frontends.onnx.value import Value
 
 _SPELLING = {name.lower(): name for name in FUNCTIONS}
 """The functions' names, which ONNX models write in any case."""

@@ -8,11 +8,11 @@ from math import prod
 from xdsl.dialects.builtin import f64, i64
 
 from relay_mlir.dialects.relay.types import is_bool, is_float, normalize_axes, normalize_axis
-from relay_mlir.frontends.onnx.emitter import Emitter
+from relay_mlir.frontends.common.emitter import Emitter
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.node import NodeView
-from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.registry import converts
-from relay_mlir.frontends.onnx.value import Value
 
 Reduce = Callable[[str, Value], Value]
 """Applies a relay reduction over the axes of the node."""

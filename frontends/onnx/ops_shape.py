@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import prod
 
 from relay_mlir.dialects.relay.types import ANY, broadcast_shapes, normalize_axes, normalize_axis, show_shape
+from relay_mlir.frontends.common.emitter import Emitter
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.dims import dims_of, open_dims, shape_codes, vector_of
-from relay_mlir.frontends.onnx.emitter import Emitter
 from relay_mlir.frontends.onnx.node import NodeView
-from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.registry import converts
-from relay_mlir.frontends.onnx.value import Value
 
 
 @converts("Shape")

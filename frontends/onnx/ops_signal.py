@@ -9,12 +9,12 @@ import numpy as np
 from xdsl.dialects.builtin import f64, i64
 
 from relay_mlir.dialects.relay.types import normalize_axis
-from relay_mlir.frontends.onnx.emitter import Emitter
+from relay_mlir.frontends.common.emitter import Emitter
+from relay_mlir.frontends.common.matmul import matmul
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import MAX_KNOWN, Value
 from relay_mlir.frontends.onnx.node import NodeView
-from relay_mlir.frontends.onnx.ops_matmul import matmul
-from relay_mlir.frontends.onnx.problem import Problem
 from relay_mlir.frontends.onnx.registry import converts
-from relay_mlir.frontends.onnx.value import MAX_KNOWN, Value
 
 
 def _fourier(length: int, inverse: bool, onesided: bool, complex_input: bool) -> np.ndarray:

@@ -16,8 +16,8 @@ from onnx import TensorProto, numpy_helper
 
 from relay_mlir.dialects.errors import ModelError
 from relay_mlir.dialects.relay.types import ANY
-from relay_mlir.frontends.onnx.problem import Problem
-from relay_mlir.frontends.onnx.value import MAX_KNOWN
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import MAX_KNOWN
 from relay_mlir.frontends.onnx.wire import SELF, without_large_tensors
 
 DTYPES: dict[int, np.dtype[Any]] = {

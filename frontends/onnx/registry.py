@@ -15,9 +15,9 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from relay_mlir.frontends.onnx.emitter import Emitter
+    from relay_mlir.frontends.common.emitter import Emitter
+    from relay_mlir.frontends.common.value import Value
     from relay_mlir.frontends.onnx.node import NodeView
-    from relay_mlir.frontends.onnx.value import Value
 
 Handler: TypeAlias = "Callable[[Emitter, NodeView], Value | Sequence[Value | None]]"
 

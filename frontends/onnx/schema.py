@@ -11,10 +11,10 @@ from onnx.defs import OpSchema
 from xdsl.ir import Attribute
 
 from relay_mlir.dialects.relay.types import ANY, dtype_name
-from relay_mlir.frontends.onnx.problem import Problem
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.reader import DTYPES
 from relay_mlir.frontends.onnx.registry import serves
-from relay_mlir.frontends.onnx.value import Value
 
 _TYPE_STRINGS = {
     "float32": "tensor(float)",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.node import NodeView
-from relay_mlir.frontends.onnx.problem import Problem
-from relay_mlir.frontends.onnx.value import Value
 
 RANKS = {1: "1d", 2: "2d", 3: "3d"}
 """The ends of relay's operator names by the number of spatial dimensions."""

@@ -16,8 +16,8 @@ from relay_mlir.dialects.relay.core import ConstantOp, WeightOp
 from relay_mlir.dialects.relay.op import Operator, checked_types
 from relay_mlir.dialects.relay.types import Tensor, is_static, numpy_dtype, type_of
 from relay_mlir.dialects.relay.weights import WeightStore
-from relay_mlir.frontends.onnx.problem import Problem
-from relay_mlir.frontends.onnx.value import Value
+from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.value import Value
 
 INLINE = 16
 """The number of elements up to which a constant is written out in the program."""
@@ -54,6 +54,15 @@ class Emitter:
             yield
         finally:
             self.block = outer
+
+    @contextmanager
+    def function(self, block: Block):
+        """Appends to the body of another function, where its constants go too."""
+        outer, self.entry, self.block = (self.entry, self.block), block, block
+        try:
+            yield
+        finally:
+            self.entry, self.block = outer
 
     def append(self, op: Operation, block: Block | None = None) -> Operation:
         """Appends an operation to the current block, at the current location."""

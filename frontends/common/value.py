@@ -1,4 +1,4 @@
-"""A tensor of an ONNX graph while it is imported: an SSA value, or elements known at import, or both."""
+"""A tensor of a model while it is imported: an SSA value, or elements known at import, or both."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
 from relay_mlir.dialects.relay.types import ANY, Shape, Tensor, is_static, show_shape
-from relay_mlir.frontends.onnx.problem import Problem
+from relay_mlir.frontends.common.problem import Problem
 
 MAX_KNOWN = 1 << 26
 """The number of elements up to which a tensor may be computed while importing."""

@@ -1,0 +1,1 @@
+"""What the importers of models share: values while importing, the emitter of operators, and composed operations."""
