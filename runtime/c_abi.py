@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from relay_mlir.dialects.errors import CompileError
-from relay_mlir.runtime import heap_runtime
+from relay_mlir.runtime import heap_runtime, open_shapes
+from relay_mlir.runtime.open_shapes import MISFIT, MISFIT_TEXT, OpenShapes, open_text
 from relay_mlir.runtime.signature import Signature, TensorSpec
 from relay_mlir.runtime.thread_pool import (
     DECLARATIONS,
@@ -61,23 +62,32 @@ def abi_text(
     flush: bool,
     model: str,
     failures: Sequence[str] | None = None,
+    shapes: OpenShapes | None = None,
 ) -> str:
     """LLVM IR of the C functions, to be put behind the text `model` of the program, which defines `@PREFIX.main`.
 
     `weights` and `arena` are sizes in bytes. With more than one thread `@PREFIX.main` takes the pool as its last
     argument. A program on heap objects gives the texts of its `failures`: its `@PREFIX.main` takes a heap only.
+    A program with open dimensions gives its `shapes`.
     """
     parts = [processor_text(triple), pool_text(triple)]
     if failures is not None:
         parts.append(heap_runtime.heap_text(triple))
         parts += list(heap_runtime.DECLARATIONS.values())
         parts.append(heap_runtime.counters_text(prefix, SLOTS, STATE_BYTES, UNRELEASED))
-    statuses = status_texts(failures)
-    parts += [line for name, line in DECLARATIONS.items() if not re.search(rf"^declare [^@]*@{name}\(", model, re.M)]
+    statuses = status_texts(failures, shapes)
+    declarations = DECLARATIONS if shapes is None else {**DECLARATIONS, **open_shapes.DECLARATIONS}
+    parts += [line for name, line in declarations.items() if not re.search(rf"^declare [^@]*@{name}\(", model, re.M)]
     parts.append(f"@{_q(weights_symbol(prefix))} = external constant [{max(weights, 1)} x i8], align 64")
     parts += _strings(signature, statuses)
-    parts += [_lifetime(prefix, triple, threads, flush), _arenas(arena, failures is not None)]
-    parts.append(_run(signature, prefix, triple, weights, threads, flush, failures is not None))
+    arenas = _arenas(arena, failures is not None) if shapes is None else _arenas_of(open_shapes.ARENA)
+    parts += [_lifetime(prefix, triple, threads, flush), arenas]
+    if shapes is None:
+        parts.append(_run(signature, prefix, triple, weights, threads, flush, failures is not None))
+    else:
+        blob = f"@{_q(weights_symbol(prefix))}" if weights else "null"
+        entry, state = _q(entry_symbol(prefix)), _float_state(triple, flush)
+        parts.append(open_text(signature, shapes, prefix, arena, entry, blob, threads, state))
     for what, specs in (("input", signature.inputs), ("output", signature.outputs)):
         parts += _queries(prefix, what, specs)
     parts.append(_table_function(prefix, "error", "ptr", [f"@relay.status{i}" for i in statuses], "@relay.unknown"))
@@ -85,8 +95,10 @@ def abi_text(
     return "\n".join(parts) + "\n"
 
 
-def status_texts(failures: Sequence[str] | None) -> dict[int, str]:
+def status_texts(failures: Sequence[str] | None, shapes: OpenShapes | None = None) -> dict[int, str]:
     """The text of every status of a program; those of its failures come last."""
+    if shapes is not None:
+        return {**STATUS, MISFIT: MISFIT_TEXT}
     return {**STATUS, **dict(enumerate(failures or (), len(STATUS)))}
 
 
@@ -107,7 +119,7 @@ def _strings(signature: Signature, statuses: Mapping[int, str]) -> list[str]:
         for index, spec in enumerate(specs):
             lines.append(_string(f"relay.{what}_name{index}", spec.name))
             lines.append(_string(f"relay.{what}_dtype{index}", spec.dtype))
-            sizes = ", ".join(f"i64 {size}" for size in spec.shape) or "i64 1"
+            sizes = ", ".join(f"i64 {size}" for size in spec.sizes) or "i64 1"
             count = max(len(spec.shape), 1)
             lines.append(f"@relay.{what}_shape{index} = internal constant [{count} x i64] [{sizes}]")
     return lines
@@ -198,7 +210,10 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 def _arenas(size: int, heap: bool) -> str:
     padded = -(-max(size, 64) // 64) * 64
-    made = heap_runtime.arena_text(padded) if heap else _ARENA.replace("@SIZE@", str(padded))
+    return _arenas_of(heap_runtime.arena_text(padded) if heap else _ARENA.replace("@SIZE@", str(padded)))
+
+
+def _arenas_of(made: str) -> str:
     return f"""{made}
 define internal ptr @relay.arena.take(ptr %model) {{
 entry:
@@ -287,17 +302,7 @@ def _run(signature: Signature, prefix: str, triple: str, weights: int, threads: 
     for position, name in enumerate(needed[1:]):
         combined += f"  %any{position} = or i1 {any_}, %null_{name}\n"
         any_ = f"%any{position}"
-    enter = leave = ""
-    if flush:
-        enter = f"""  %saved = alloca i32
-  %set = alloca i32
-  call void @relay.get_float_state(ptr %saved)
-  %old = load i32, ptr %saved
-  %new = or i32 %old, {flush_bits(triple)}
-  store i32 %new, ptr %set
-  call void @relay.set_float_state(ptr %set)
-"""
-        leave = "  call void @relay.set_float_state(ptr %saved)\n"
+    enter, leave = _float_state(triple, flush)
     joined = "\n".join(checks)
     if heap:
         body, status = _heap_call(prefix, bool(weights)), "%status"
@@ -321,6 +326,21 @@ memory:
   ret i32 1
 }}
 """
+
+
+def _float_state(triple: str, flush: bool) -> tuple[str, str]:
+    """What goes before and after the computation, for denormal numbers to be zero meanwhile."""
+    if not flush:
+        return "", ""
+    enter = f"""  %saved = alloca i32
+  %set = alloca i32
+  call void @relay.get_float_state(ptr %saved)
+  %old = load i32, ptr %saved
+  %new = or i32 %old, {flush_bits(triple)}
+  store i32 %new, ptr %set
+  call void @relay.set_float_state(ptr %set)
+"""
+    return enter, "  call void @relay.set_float_state(ptr %saved)\n"
 
 
 _COUNTERS = """/* Counted objects: those alive, 0 when no run is under way; and those that cycles through references kept alive
@@ -350,12 +370,26 @@ def _heap_call(prefix: str, weights: bool) -> str:
 """
 
 
-def header(signature: Signature, prefix: str, threads: int, arena: int, failures: Sequence[str] | None = None) -> str:
+def header(
+    signature: Signature,
+    prefix: str,
+    threads: int,
+    arena: int | None,
+    failures: Sequence[str] | None = None,
+    shapes: OpenShapes | None = None,
+) -> str:
     """The C header of a program."""
     guard = f"{prefix.upper()}_H"
     inputs = "\n".join(f" *   inputs[{i}]   {spec}" for i, spec in enumerate(signature.inputs))
     outputs = "\n".join(f" *   outputs[{i}]  {spec}" for i, spec in enumerate(signature.outputs))
-    codes = "\n".join(f" *   {code}  {text}" for code, text in status_texts(failures).items())
+    codes = "\n".join(f" *   {code}  {text}" for code, text in status_texts(failures, shapes).items())
+    memory = f"{arena} bytes of temporary memory" if arena is not None else "temporary memory, as the sizes demand"
+    run = f"""
+/* Computes the outputs: one pointer for each input and output, in order. */
+int32_t {prefix}_run({prefix} *model, const void *const *inputs, void *const *outputs);
+"""
+    if shapes is not None:
+        run = open_shapes.HEADER.replace("PREFIX", prefix).replace("MISFIT", str(MISFIT))
     counters = "" if failures is None else _COUNTERS.replace("PREFIX", prefix)
     queries = "\n".join(
         f"""
@@ -378,7 +412,7 @@ int64_t {prefix}_{what}_bytes(int32_t index);"""
  * Functions that can fail return a status:
 {codes}
  *
- * A model may be run by several threads at the same time. A run needs {arena} bytes of temporary memory, which the
+ * A model may be run by several threads at the same time. A run needs {memory}, which the
  * model keeps for the next run. It was compiled for up to {threads} thread{"s" if threads != 1 else ""}.
  * After fork(), the child runs on its own thread alone. Link with -lpthread where the C library needs it.
  */
@@ -399,10 +433,7 @@ int32_t {prefix}_create_with_threads({prefix} **model, int32_t threads);
 
 /* Ends the threads and frees the memory; no run may be under way. NULL is allowed. */
 void {prefix}_destroy({prefix} *model);
-
-/* Computes the outputs: one pointer for each input and output, in order. */
-int32_t {prefix}_run({prefix} *model, const void *const *inputs, void *const *outputs);
-
+{run}
 /* What the inputs and outputs are. Out of range: NULL, or -1. */{queries}
 
 {counters}/* The text of a status, and the version of the compiler. Both live as long as the program. */

@@ -26,6 +26,7 @@ from relay_mlir.lowering.verifier import verify_module
 from relay_mlir.runtime.c_abi import abi_text, check_prefix, entry_symbol
 from relay_mlir.runtime.executable import Executable
 from relay_mlir.runtime.jit import host
+from relay_mlir.runtime.open_shapes import OpenShapes
 from relay_mlir.runtime.program import Program
 from relay_mlir.runtime.signature import signature_of
 from relay_mlir.runtime.thread_pool import launch_text
@@ -218,10 +219,22 @@ def _finish(module: ModuleOp, ctx: RelayContext, options: Options, signature: An
     text = llvm_text(module) + launches
     flush = options.numerics != "strict"
     threads, prefix = options.threads, options.prefix
-    failures = _failures(main)
-    text += abi_text(signature, prefix, host().triple, weights.size, arena, threads, flush, text, failures)
+    failures, shapes = _failures(main), _open_shapes(module)
+    if shapes is None and signature.is_open:
+        raise CompileError("the program has open dimensions, and no function @main.shapes: run relay-to-linalg")
+    text += abi_text(signature, prefix, host().triple, weights.size, arena, threads, flush, text, failures, shapes)
     code = compile_llvm(text, passes=HEAP if failures is not None else ())
-    return Program(signature, prefix, code, weights, arena, threads, failures)
+    known = None if shapes is not None and shapes.sized_arena else arena
+    return Program(signature, prefix, code, weights, known, threads, failures, shapes)
+
+
+def _open_shapes(module: ModuleOp) -> OpenShapes | None:
+    """What a program with open dimensions has beside its signature."""
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, llvm.FuncOp)}
+    if "main.shapes" not in functions:
+        return None
+    checks = cast("ArrayAttr[StringAttr]", functions["main.shapes"].attributes["checks"])
+    return OpenShapes(tuple(text.data for text in checks), "main.arena" in functions)
 
 
 def _failures(main: llvm.FuncOp) -> tuple[str, ...] | None:

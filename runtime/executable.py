@@ -12,6 +12,7 @@ from relay_mlir.dialects.errors import InputError, RunError
 from relay_mlir.dialects.relay.types import show_shape
 from relay_mlir.lowering.diagnostics import did_you_mean
 from relay_mlir.runtime.c_abi import weights_symbol
+from relay_mlir.runtime.open_shapes import MISFIT
 from relay_mlir.runtime.program import Program
 from relay_mlir.runtime.signature import TensorSpec
 
@@ -39,7 +40,7 @@ class Executable:
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
-        """Name, dtype and shape of every input, in order."""
+        """Name, dtype and shape of every input, in order; a dimension is None where any size will do."""
         return self._program.signature.inputs
 
     @property
@@ -48,8 +49,8 @@ class Executable:
         return self._program.signature.outputs
 
     @property
-    def arena_bytes(self) -> int:
-        """The temporary memory of a run."""
+    def arena_bytes(self) -> int | None:
+        """The temporary memory of a run; None where it depends on the sizes of the inputs."""
         return self._program.arena_bytes
 
     @property
@@ -65,13 +66,17 @@ class Executable:
         """The outputs by name, in order.
 
         Nothing is converted: each array has the dtype and shape of its input. Arrays that are not dense are copied.
-        Raises InputError for a missing or unknown name and for an array that does not fit.
+        Raises InputError for a missing or unknown name and for an array that does not fit. Sizes of open dimensions
+        are checked against each other before anything is computed.
         """
         import numpy as np
 
-        given = [np.ascontiguousarray(array) for array in self._checked(arrays)]
-        made = [np.empty(spec.shape, spec.numpy_dtype) for spec in self.outputs]
-        self._loaded().run([a.ctypes.data for a in given], [a.ctypes.data for a in made])
+        given = [np.ascontiguousarray(array).reshape(array.shape) for array in self._checked(arrays)]
+        code = self._loaded()
+        sizes = [array.shape for array in given] if self._program.shapes is not None else None
+        shapes = [spec.sizes for spec in self.outputs] if sizes is None else code.output_shapes(sizes, self.outputs)
+        made = [np.empty(shape, spec.numpy_dtype) for shape, spec in zip(shapes, self.outputs, strict=True)]
+        code.run([a.ctypes.data for a in given], [a.ctypes.data for a in made], sizes)
         return {spec.name: array for spec, array in zip(self.outputs, made, strict=True)}
 
     def live_objects(self) -> int:
@@ -104,7 +109,7 @@ class Executable:
         problems = [f"no input '{name}'{did_you_mean(name, names)}" for name in arrays if name not in names]
         for spec in self.inputs:
             if spec.name not in arrays:
-                problems.append(f"input '{spec.name}' is missing; expected {spec.dtype}{show_shape(spec.shape)}")
+                problems.append(f"input '{spec.name}' is missing; expected {spec.dtype}{spec.shape_text}")
             elif problem := _misfit(spec, arrays[spec.name]):
                 problems.append(problem)
         if problems:
@@ -119,13 +124,21 @@ def _misfit(spec: TensorSpec, given: object) -> str | None:
     if not isinstance(given, np.ndarray):
         return f"input '{spec.name}' must be a numpy array, but is a {type(given).__name__}"
     array = cast("npt.NDArray[Any]", given)
-    expected = f"expected {spec.dtype}{show_shape(spec.shape)}"
-    if array.shape != spec.shape:
+    expected = f"expected {spec.dtype}{spec.shape_text}"
+    if not spec.fits(array.shape):
         return f"input '{spec.name}' has the shape {show_shape(array.shape)}; {expected}"
     if array.dtype != spec.numpy_dtype:
         hint = "" if array.dtype.newbyteorder("=") != spec.numpy_dtype else " in this machine's byte order"
         return f"input '{spec.name}' is {array.dtype}; {expected}{hint}: convert it with .astype('{spec.dtype}')"
     return None
+
+
+def _pointers(addresses: Sequence[int]) -> ctypes.Array[ctypes.c_void_p]:
+    return (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+
+
+def _sizes(shape: Sequence[int]) -> ctypes.Array[ctypes.c_int64]:
+    return (ctypes.c_int64 * max(len(shape), 1))(*shape)
 
 
 class _Code:
@@ -138,7 +151,12 @@ class _Code:
         symbols = {weights_symbol(program.prefix): self._weights.ctypes.data} if program.weights.size else {}
         self._loaded: Loaded = load([program.code], symbols)
         prefix = program.prefix
-        self._run = self._function(f"{prefix}_run", ctypes.c_int32, [ctypes.c_void_p] * 3)
+        if program.shapes is None:
+            self._run = self._function(f"{prefix}_run", ctypes.c_int32, [ctypes.c_void_p] * 3)
+        else:
+            self._run = self._function(f"{prefix}_run_shaped", ctypes.c_int32, [ctypes.c_void_p] * 4)
+            types = [*[ctypes.c_void_p] * 3, ctypes.c_int64]
+            self._output_shapes = self._function(f"{prefix}_output_shapes", ctypes.c_int32, types)
         self._error = self._function(f"{prefix}_error", ctypes.c_char_p, [ctypes.c_int32])
         self._destroy = self._function(f"{prefix}_destroy", None, [ctypes.c_void_p])
         create = self._function(f"{prefix}_create", ctypes.c_int32, [ctypes.c_void_p])
@@ -152,11 +170,31 @@ class _Code:
     def _function(self, name: str, result: Any, arguments: list[Any]) -> Any:
         return ctypes.CFUNCTYPE(result, *arguments)(self._loaded.address(name))
 
-    def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        """Runs the program on arrays at these addresses; Python's lock is not held meanwhile."""
-        given = (ctypes.c_void_p * max(len(inputs), 1))(*inputs)
-        made = (ctypes.c_void_p * max(len(outputs), 1))(*outputs)
-        self._check(self._run(self._model, ctypes.addressof(given), ctypes.addressof(made)))
+    def run(self, inputs: Sequence[int], outputs: Sequence[int], sizes: Sequence[Sequence[int]] | None) -> None:
+        """Runs the program on arrays at these addresses; Python's lock is not held meanwhile.
+
+        `sizes` are the shapes of the inputs, for a program with open dimensions.
+        """
+        given, made = _pointers(inputs), _pointers(outputs)
+        if sizes is None:
+            self._check(self._run(self._model, ctypes.addressof(given), ctypes.addressof(made)))
+            return
+        lists = [_sizes(shape) for shape in sizes]
+        shapes = _pointers([ctypes.addressof(each) for each in lists])
+        addresses = (ctypes.addressof(each) for each in (given, shapes, made))
+        self._check(self._run(self._model, *addresses))
+
+    def output_shapes(self, sizes: Sequence[Sequence[int]], outputs: Sequence[TensorSpec]) -> list[tuple[int, ...]]:
+        """The shapes of the outputs for inputs of these shapes; raises InputError for shapes that do not fit."""
+        lists, found = [_sizes(shape) for shape in sizes], [_sizes(spec.sizes) for spec in outputs]
+        given, made = (_pointers([ctypes.addressof(each) for each in group]) for group in (lists, found))
+        message = ctypes.create_string_buffer(1024)
+        addresses = (ctypes.addressof(each) for each in (given, made, message))
+        status = self._output_shapes(*addresses, len(message))
+        if status == MISFIT:
+            raise InputError(message.value.decode(errors="replace"))
+        self._check(status)
+        return [tuple(shape[: len(spec.shape)]) for shape, spec in zip(found, outputs, strict=True)]
 
     def count(self, counter: str) -> int:
         """A counter of heap objects; 0 where there is no heap."""

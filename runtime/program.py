@@ -15,6 +15,7 @@ from typing import IO
 from relay_mlir.dialects.errors import CompileError
 from relay_mlir.runtime.c_abi import header, weights_symbol
 from relay_mlir.runtime.elf_object import write_with_data
+from relay_mlir.runtime.open_shapes import OpenShapes
 from relay_mlir.runtime.signature import Signature
 from relay_mlir.runtime.weights_blob import WeightsBlob
 
@@ -28,14 +29,17 @@ class Program:
     code: bytes
     """An object file that lacks the weights only."""
     weights: WeightsBlob
-    arena_bytes: int
+    arena_bytes: int | None
+    """None where it depends on the sizes of the inputs."""
     threads: int
     failures: tuple[str, ...] | None = None
     """The texts of what may fail at run time, of a program on heap objects; None for any other."""
+    shapes: OpenShapes | None = None
+    """What a program with open dimensions has more; None for any other."""
 
     def header(self) -> str:
         """The C header."""
-        return header(self.signature, self.prefix, self.threads, self.arena_bytes, self.failures)
+        return header(self.signature, self.prefix, self.threads, self.arena_bytes, self.failures, self.shapes)
 
     def save(self, path: Path) -> None:
         """Writes `.o`, an object file, or `.so`, a shared library, with the weights in it.
