@@ -129,7 +129,8 @@ class _Program:
 
         `found` gets two numbers for the message, and the open sizes of the outputs.
         """
-        lines, texts = [], [f"{text}, but they are %lld and %lld" for text in map(_escaped, self.shapes.checks)]
+        lines: list[str] = []
+        texts = [f"{text}, but they are %lld and %lld" for text in map(_escaped, self.shapes.checks)]
         block = "entry"
         for i, spec in enumerate(self.signature.inputs):
             if spec.shape:

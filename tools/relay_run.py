@@ -126,9 +126,9 @@ class _Run:
             print(f"time: {times[0]:.3f} ms")
         else:
             print(f"time: {min(times):.3f} ms least, {statistics.median(times):.3f} ms median of {len(times)} runs")
-        memory = (
-            f"{executable.arena_bytes / 2**20:.2f} MiB temporary, {executable.weight_bytes / 2**20:.2f} MiB weights"
-        )
+        arena, weights = executable.arena_bytes, executable.weight_bytes
+        temporary = "as sizes demand" if arena is None else f"{arena / 2**20:.2f} MiB"
+        memory = f"{temporary} temporary, {weights / 2**20:.2f} MiB weights"
         print(f"memory: {memory}")
         return outputs
 
@@ -190,12 +190,17 @@ def _random(spec: TensorSpec, seed: int) -> np.ndarray:
     """Normal floats, integers from 0 to 9, or bools."""
     import numpy as np
 
+    if spec.is_open:
+        raise InputError(
+            f"input '{spec.name}' has the shape {spec.shape_text}: give every dimension a size with --shape "
+            f"{spec.name}=1x3x224x224, or an array with --input {spec.name}=FILE.npy"
+        )
     generator = np.random.default_rng(seed)
     if spec.dtype == "bool":
-        return generator.integers(0, 2, spec.shape).astype(np.bool_)
+        return generator.integers(0, 2, spec.sizes).astype(np.bool_)
     if "int" in spec.dtype:
-        return generator.integers(0, 10, spec.shape).astype(spec.numpy_dtype)
-    return generator.standard_normal(spec.shape).astype(spec.numpy_dtype)
+        return generator.integers(0, 10, spec.sizes).astype(spec.numpy_dtype)
+    return generator.standard_normal(spec.sizes).astype(spec.numpy_dtype)
 
 
 def _summary(spec: TensorSpec, array: np.ndarray) -> str:
