@@ -64,7 +64,7 @@ def test_pass(name: str):
 
 
 def test_operators_are_tested():
-    tests = gen_docs.test_texts(ROOT)
+    tests = gen_docs.named_in_tests(ROOT)
     assert not [name for name in OPERATORS if not gen_docs.tests_of(name, tests)]
 
 

@@ -23,7 +23,7 @@ _GENERATED = "<!-- Made by `make docs` from the definitions; edit those. -->"
 
 def operators_page(root: Path = ROOT) -> str:
     """The page of all operations of the relay dialect."""
-    tests = test_texts(root)
+    tests = named_in_tests(root)
     lines = [
         "# The relay dialect",
         "",
@@ -45,7 +45,7 @@ def operators_page(root: Path = ROOT) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _operator_section(operator: type[Operator], tests: Mapping[str, str]) -> list[str]:
+def _operator_section(operator: type[Operator], tests: Mapping[str, set[str]]) -> list[str]:
     lines = [f"### relay.{operator.name}", "", "```mlir", _syntax(operator), "```", ""]
     lines += [inspect.cleandoc(operator.__doc__ or ""), ""]
     if (accepts := getattr(operator, "accepts", None)) is not None:
@@ -86,18 +86,20 @@ def _shown(value: object) -> str:
     return str(value) if isinstance(value, int | float | Attribute) else repr(value)
 
 
-def test_texts(root: Path) -> dict[str, str]:
-    """The tests by their path in the repository."""
+def named_in_tests(root: Path) -> dict[str, set[str]]:
+    """What each test names, by its path: operations in IR, `relay.nn.relu`; words and `"nn.relu"` in Python."""
     paths = sorted([*(root / "test").rglob("*.mlir"), *(root / "test").rglob("test_*.py")])
-    return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in paths}
+    named: dict[str, set[str]] = {}
+    for path in paths:
+        pattern = r'"[\w.]+"|\w+' if path.suffix == ".py" else r"\brelay\.[\w.]+"
+        named[str(path.relative_to(root))] = set(re.findall(pattern, path.read_text(encoding="utf-8")))
+    return named
 
 
-def tests_of(name: str, tests: Mapping[str, str]) -> list[str]:
-    """The tests that name an operator: `relay.nn.relu` in IR, or its class in Python; the first one."""
-    cls = OPERATORS[name].__name__
-    ir = re.compile(rf"\brelay\.{re.escape(name)}(?![\w.])")
-    python = re.compile(rf"\b{cls}\b|[\"']{re.escape(name)}[\"']")
-    found = [path for path, text in tests.items() if (python if path.endswith(".py") else ir).search(text)]
+def tests_of(name: str, tests: Mapping[str, set[str]]) -> list[str]:
+    """The tests that name an operator: `relay.nn.relu` in IR, or its class or name in Python; the first one."""
+    python = {OPERATORS[name].__name__, f'"{name}"'}
+    found = [path for path, names in tests.items() if (python if path.endswith(".py") else {f"relay.{name}"}) & names]
     own = sorted(found, key=lambda path: ("/dialects/" not in path, path))
     return [f"[{Path(path).name}](../{path})" for path in own[:1]]
 
