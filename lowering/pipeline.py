@@ -56,7 +56,13 @@ CPU_LANGUAGE = (
 PIPELINES: dict[str, tuple[str, ...]] = {"relay": RELAY, "cpu": CPU, "cpu-language": CPU_LANGUAGE}
 """The named pipelines of relay-opt."""
 
-LANGUAGE = ("relay-infer-type",)
+LANGUAGE = (
+    "relay-infer-type",
+    "remove-unused-functions",
+    "eta-expand",
+    "inline",
+    "lambda-lift",
+)
 """Passes on programs of the whole language that are run by name."""
 
 PASSES: tuple[str, ...] = tuple(dict.fromkeys((*CPU, *CPU_LANGUAGE, *LANGUAGE)))

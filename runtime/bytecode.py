@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects.builtin import FunctionType, TensorType, TupleType
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from relay_mlir.dialects.relay.core import CallOp, FuncOp
 from relay_mlir.dialects.relay.language import ConstructorOp, FnOp, instantiate
@@ -119,20 +119,6 @@ class Program:
             code = self.codes[op] = Code(name, list(type_.inputs), list(type_.outputs))
             self.compile(self, code, op, captured)
         return self.codes[op]
-
-
-def captured_values(region: Region) -> list[SSAValue]:
-    """The values of outer regions that a region uses, each once, in order."""
-    found: dict[SSAValue, None] = {}
-    inside: set[Block] = set(region.blocks)
-    for op in region.walk():
-        inside.update(block for inner in op.regions for block in inner.blocks)
-    for op in region.walk():
-        for value in op.operands:
-            block = value.op.parent if isinstance(value, OpResult) else cast(Any, value).block
-            if block not in inside:
-                found[value] = None
-    return list(found)
 
 
 def needs_check(have: Attribute, declared: Attribute) -> bool:

@@ -23,6 +23,7 @@ from relay_mlir.dialects.relay.language import (
 from relay_mlir.dialects.relay.language_types import ADTType
 from relay_mlir.dialects.relay.op import RelayOp
 from relay_mlir.dialects.relay.types import Tensor, is_static, numpy_dtype
+from relay_mlir.lowering.analysis.variables import free_values
 from relay_mlir.lowering.diagnostics import OpError
 from relay_mlir.lowering.rewriting import dense_array
 from relay_mlir.runtime.bytecode import (
@@ -32,7 +33,6 @@ from relay_mlir.runtime.bytecode import (
     Instruction,
     Program,
     Registers,
-    captured_values,
     needs_check,
 )
 from relay_mlir.runtime.values import ADT, Ref
@@ -160,7 +160,7 @@ class Builder:
         return _gather(self.slot(op.result), [self.slot(value) for value in op.fields], lambda v: ADT(name, v))
 
     def closure(self, op: FnOp) -> Instruction:
-        captured = captured_values(op.body)
+        captured = free_values(op.body)
         sources, target = [self.slot(value) for value in captured], self.slot(op.result)
         program = self.program
 

@@ -1,0 +1,1 @@
+"""Analyses of relay programs: functions that say something about a program and change nothing."""
