@@ -221,12 +221,23 @@ def test_if(condition: bool):
     np.testing.assert_array_equal(run(proto, x, values={"c": c})[0], expected)
 
 
-def test_branches_of_different_types_are_refused():
+def of_two_shapes(*shape: int) -> onnx.ModelProto:
+    """A choice between x and z, of shape [2] and of this shape."""
     node = helper.make_node(
         "If", ["c"], ["y"], name="i", then_branch=branch("t", "Relu", "x"), else_branch=branch("e", "Relu", "z")
     )
-    proto = model([node], [info("c", [], TensorProto.BOOL), info("x", [2]), info("z", [3])])
-    assert "output 0 is f32 [2] in the then branch, but f32 [3] in the else branch" in problems(proto)[0]
+    return model([node], [info("c", [], TensorProto.BOOL), info("x", [2]), info("z", shape)], [info("y", None)])
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_branches_of_different_sizes(condition: bool):
+    args = np.array(condition), floats(2), floats(3)
+    np.testing.assert_array_equal(run(of_two_shapes(3), *args)[0], onnxruntime_run(of_two_shapes(3), *args)[0])
+
+
+def test_branches_of_different_ranks_are_refused():
+    (problem,) = problems(of_two_shapes(3, 1))
+    assert problem.endswith("output 0 of the branches is f32 [2] or f32 [3, 1]: no type stands for both")
 
 
 def test_functions_of_the_model():
