@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import func, tensor
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, f32
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -28,8 +28,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from relay_mlir.dialects.relay.linalg_builder import Body, LinalgBuilder, ScalarBuilder, dims
+from relay_mlir.dialects.relay.sizes import Sizes
 from relay_mlir.dialects.relay.weights import weights_of
-from relay_mlir.lowering.structured import Structured, contraction, element_of, shape_of, structured
+from relay_mlir.lowering.structured import Structured, contraction, element_of, structured
 from relay_mlir.lowering.weight_arguments import WeightArguments
 from relay_mlir.lowering.winograd_matrices import OUTPUTS, SIZE, TAPS, Matrix, matrices
 
@@ -63,8 +64,16 @@ class _Convolution:
         return -(-self.width // OUTPUTS)
 
     @property
-    def tiles(self) -> int:
-        return self.batch * self.tile_rows * self.tile_columns
+    def least_tiles(self) -> int:
+        """How many tiles there are, of one image where the batch is open."""
+        images = 1 if self.batch == DYNAMIC_INDEX else self.batch
+        return images * self.tile_rows * self.tile_columns
+
+    @property
+    def tiles(self) -> tuple[int, ...]:
+        """The dimensions of tiles: one, or two where the batch is open, so that rows of tiles have a known number."""
+        each = self.tile_rows * self.tile_columns
+        return (self.batch, each) if self.batch == DYNAMIC_INDEX else (self.batch * each,)
 
 
 def _match(op: linalg.GenericOp) -> _Convolution | None:
@@ -79,8 +88,11 @@ def _match(op: linalg.GenericOp) -> _Convolution | None:
         return None
     if any(element_of(access.value) != f32 for access in accesses):
         return None
-    found = _Convolution(view, *view.extents[:3], view.extents[6], view.extents[3])
-    worth = found.tiles >= LEAST_TILES and min(found.inputs, found.outputs) >= LEAST_CHANNELS
+    if DYNAMIC_INDEX in view.extents[1:]:
+        return None
+    batch, height, width = view.sizes(Sizes())[:3]
+    found = _Convolution(view, batch, height, width, view.extents[6], view.extents[3])
+    worth = found.least_tiles >= LEAST_TILES and min(found.inputs, found.outputs) >= LEAST_CHANNELS
     return found if worth else None
 
 
@@ -162,14 +174,15 @@ def _padded(build: LinalgBuilder, conv: _Convolution) -> SSAValue:
     """The data, with zeros at its high sides so that whole tiles can be read."""
     data = conv.view.inputs[0].value
     wanted = [conv.batch, OUTPUTS * conv.tile_rows + 2, OUTPUTS * conv.tile_columns + 2, conv.inputs]
-    if list(shape_of(data)) == wanted:
+    have = build.shape(data)
+    if list(have) == wanted:
         return data
     made = data.op if isinstance(data, OpResult) else None
     if isinstance(made, tensor.InsertSliceOp) and data.has_one_use() and _is_zero(made.dest):
         # The data is padded already: into a larger tensor, then.
         zeros = build.fill(0, wanted, f32)
         return build.insert_slice(made.source, zeros, list(made.static_offsets.get_values()))
-    return build.pad(data, [0] * 4, [a - b for a, b in zip(wanted, shape_of(data), strict=True)], 0)
+    return build.pad(data, [0] * 4, [a - b for a, b in zip(wanted, have, strict=True)], 0)
 
 
 def _is_zero(value: SSAValue) -> bool:
@@ -202,15 +215,18 @@ def _input_transform(build: LinalgBuilder, conv: _Convolution) -> SSAValue:
     whole = build.empty([SIZE * SIZE, *shape], f32)
     for position, part in enumerate(parts):
         whole = build.insert_slice(part, whole, [position, 0, 0, 0, 0])
-    return build.reshape(whole, [SIZE * SIZE, conv.tiles, conv.inputs])
+    return build.reshape(whole, [SIZE * SIZE, *conv.tiles, conv.inputs])
 
 
 def _products(build: LinalgBuilder, conv: _Convolution, data: SSAValue, weight: SSAValue) -> SSAValue:
     """M, of shape [36, tiles, O]."""
-    zeros = build.fill(0, [SIZE * SIZE, conv.tiles, conv.outputs], f32)
-    maps = [dims(0, 1, 3, rank=4), dims(0, 3, 2, rank=4)]
-    iterators = ["parallel"] * 3 + ["reduction"]
-    return build.generic([data, weight], maps, [zeros], [dims(0, 1, 2, rank=4)], iterators, _multiply_add)[0]
+    zeros = build.fill(0, [SIZE * SIZE, *conv.tiles, conv.outputs], f32)
+    tiles = range(1, 1 + len(conv.tiles))
+    out, depth = len(tiles) + 1, len(tiles) + 2
+    maps = [dims(0, *tiles, depth, rank=depth + 1), dims(0, depth, out, rank=depth + 1)]
+    iterators = ["parallel"] * depth + ["reduction"]
+    result = dims(0, *tiles, out, rank=depth + 1)
+    return build.generic([data, weight], maps, [zeros], [result], iterators, _multiply_add)[0]
 
 
 def _output_transform(build: LinalgBuilder, conv: _Convolution, products: SSAValue) -> SSAValue:
@@ -231,7 +247,7 @@ def _output_transform(build: LinalgBuilder, conv: _Convolution, products: SSAVal
     for (i, j), part in zip(offsets, parts, strict=True):
         whole = build.insert_slice(part, whole, [0, i, j, 0], [1, OUTPUTS, OUTPUTS, 1])
     sizes = [conv.batch, conv.height, conv.width, conv.outputs]
-    return whole if list(shape_of(whole)) == sizes else build.slice(whole, [0] * 4, sizes)
+    return whole if list(build.shape(whole)) == sizes else build.slice(whole, [0] * 4, sizes)
 
 
 def _transform(function: func.FuncOp, weights: WeightArguments, conv: _Convolution) -> None:
