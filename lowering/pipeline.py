@@ -62,6 +62,9 @@ LANGUAGE = (
     "eta-expand",
     "inline",
     "lambda-lift",
+    "to-a-normal-form",
+    "to-basic-block-normal-form",
+    "to-graph-normal-form",
 )
 """Passes on programs of the whole language that are run by name."""
 

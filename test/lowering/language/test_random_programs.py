@@ -23,6 +23,10 @@ PASSES = [
     "eta-expand{globals=true}",
     "inline",
     "lambda-lift",
+    "to-a-normal-form",
+    "to-basic-block-normal-form",
+    "to-graph-normal-form",
+    "to-graph-normal-form,to-basic-block-normal-form,to-a-normal-form,inline,lambda-lift",
 ]
 
 
