@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +22,7 @@ class AttributeProblem(Exception):
     """What is wrong with an attribute."""
 
 
+@cache
 def hints_of(cls: type[Operator]) -> Mapping[str, Any]:
     """The declared types of the attributes of an operator."""
     names = attribute_fields(cls)

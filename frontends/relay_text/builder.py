@@ -1,4 +1,4 @@
-"""The tree of a Relay program to the relay dialect: `let` and graph variables become flat SSA in order of evaluation."""
+"""The tree of a Relay program to the relay dialect: `let` and graph variables become flat SSA, in evaluation order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import FunctionType, TupleType, i1
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue, TypeAttribute
 
 from relay_mlir.dialects.relay.core import CallOp, FuncOp, IfOp, TupleGetItemOp, TupleOp, YieldOp
 from relay_mlir.dialects.relay.language import (
@@ -286,7 +286,7 @@ class Builder(Emitter):
             if is_complete(value.type):
                 instantiate(general, value.type, free, bound)
         outputs = type_.outputs.data
-        result = outputs[0] if len(outputs) == 1 else TupleType(tuple(outputs))
+        result = outputs[0] if len(outputs) == 1 else TupleType(cast(tuple[TypeAttribute, ...], outputs))
         return substitute(result, {name: bound.get(name, HOLE) for name in free})
 
     def function(self, node: GlobalRef) -> FuncOp:

@@ -9,6 +9,7 @@ from typing import cast
 
 from relay_mlir.dialects.relay.patterns import MatchPattern
 from relay_mlir.frontends.relay_text.lexer import Kind, Token, meta_parts
+from relay_mlir.frontends.relay_text.literals import Scalar
 from relay_mlir.frontends.relay_text.syntax import (
     Attr,
     AttrValue,
@@ -33,7 +34,6 @@ from relay_mlir.frontends.relay_text.syntax import (
     TupleExpr,
     Var,
 )
-from relay_mlir.frontends.relay_text.literals import Scalar
 from relay_mlir.frontends.relay_text.trampoline import Steps
 from relay_mlir.frontends.relay_text.type_parser import TypeParser
 
@@ -257,6 +257,8 @@ class ExprParser(TypeParser):
             case Kind.NUMBER:
                 return Literal(token.position, True, self.number(self.take()))
             case Kind.GLOBAL:
+                if token.text not in self.names.globals:
+                    self.unknown("undefined function", token.text, self.names.globals, token, "@")
                 return GlobalRef(self.take().position, True, token.text)
             case Kind.META:
                 return self._meta()

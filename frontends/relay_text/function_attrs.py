@@ -1,4 +1,4 @@
-"""Attributes of functions and of calls to functions: `Primitive=1`, `Compiler="dnnl"`; in the IR discardable attributes.
+"""Attributes of functions and of calls to them: `Primitive=1`, `Compiler="dnnl"`; in the IR discardable attributes.
 
 `Primitive=1` is the unit attribute `primitive`. The attributes of a call, which have no meaning here, are kept in
 `call_attrs`.

@@ -93,7 +93,8 @@ class Metadata:
             self.nodes, self.arrays = graph["nodes"], graph.get("b64ndarrays", [])
             root = self.nodes[int(graph["root"])]
             for key, node in zip(root.get("keys", []), root.get("data", []), strict=True):
-                self.table[key] = [int(entry) for entry in self.nodes[node].get("data", [])]
+                found = cast(dict[str, list[Any]], self.nodes[node])
+                self.table[key] = [int(entry) for entry in found.get("data", [])]
         except (ValueError, KeyError, TypeError, LookupError, AttributeError, RecursionError) as e:
             raise MetadataError(f"the metadata section is not a JSON graph of objects: {e!r}") from e
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
 
 from relay_mlir.frontends.relay_text.cursor import Names
 from relay_mlir.frontends.relay_text.expr_parser import ExprParser
@@ -11,7 +10,6 @@ from relay_mlir.frontends.relay_text.lexer import Kind, Token, Tokens
 from relay_mlir.frontends.relay_text.syntax import (
     ConstructorDecl,
     Definition,
-    Expr,
     Function,
     Part,
     Program,
@@ -69,7 +67,7 @@ class ModuleParser(ExprParser):
         if isinstance(expr, Function) and not self.free:
             function = expr
         else:
-            function = Function(position, True, [], Part(cast(Expr, expr), self.free), None, [])
+            function = Function(position, True, [], Part(expr, self.free), None, [])
         self.names.globals.add("main")
         return Program([], [Definition("main", function, position)])
 

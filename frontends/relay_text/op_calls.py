@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, TupleType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.relay.core import ConstantOp, TupleGetItemOp, TupleOp, YieldOp
 from relay_mlir.dialects.relay.language import FnOp
 from relay_mlir.dialects.relay.op import OPERATORS, Operator, checked_types, encode_attributes
-from relay_mlir.dialects.relay.types import ANY, normalize_axis, numpy_dtype
+from relay_mlir.dialects.relay.types import ANY, Tensor, normalize_axis, numpy_dtype
 from relay_mlir.frontends.relay_text.attrs import AttributeProblem, object_attributes, read_attributes
 from relay_mlir.frontends.relay_text.emitter import HOLE
 from relay_mlir.frontends.relay_text.function_attrs import plain
@@ -115,13 +115,13 @@ class OpCalls:
         found = self.builder.fields(value)
         if found is not None:
             return found
-        if isinstance(value.type, TupleType):
+        type_: Attribute = value.type
+        if isinstance(type_, TupleType):
             return [
-                self.builder.emit(TupleGetItemOp(value, index), scope, position)
-                for index in range(len(value.type.types))
+                self.builder.emit(TupleGetItemOp(value, index), scope, position) for index in range(len(type_.types))
             ]
-        if isinstance(value.type, TensorType):
-            raise VerifyException(f"expected a tuple of tensors, but found {value.type}")
+        if isinstance(type_, TensorType):
+            raise VerifyException(f"expected a tuple of tensors, but found {cast(Attribute, type_)}")
         raise VerifyException("how many tensors the tuple has must be known here: annotate its type")
 
     # Attributes
@@ -160,8 +160,8 @@ class OpCalls:
         data, value = operands
         if not isinstance(data.type, TensorType) or not isinstance(value.type, TensorType):
             return operands
-        element = cast(Any, data.type).element_type
-        if value.type.element_type == element or not isinstance(value.owner, ConstantOp):
+        element = cast(Tensor, data.type).element_type
+        if cast(Tensor, value.type).element_type == element or not isinstance(value.owner, ConstantOp):
             return operands
         array = np.asarray(self._constant(value, "pad_value"), numpy_dtype(element))
         return [data, self.builder.constant(array, scope, position)]

@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.relay.op import Operator, RelayOp, attribute_fields
 from relay_mlir.dialects.relay.types import numpy_dtype
+from relay_mlir.dialects.upstream.attributes import integers
 from relay_mlir.frontends.relay_text.attrs import converted, hints_of, unwrapped
 from relay_mlir.frontends.relay_text.literals import attribute_float_text, scalar_text
 from relay_mlir.frontends.relay_text.metadata_writer import Constants
@@ -61,10 +62,9 @@ def attribute_text(attribute: Attribute) -> str:
         case NoneAttr():
             return "None"
         case ArrayAttr():
-            items = typing.cast("ArrayAttr[Attribute]", attribute)
-            return f"[{', '.join(map(attribute_text, items))}]"
+            return f"[{', '.join(map(attribute_text, attribute))}]"
         case DenseArrayBase():
-            return value_text(list(attribute.get_values()))
+            return value_text(list(integers(attribute)))
         case _:
             raise VerifyException(f"Relay text cannot hold the attribute {attribute}")
 

@@ -13,7 +13,7 @@ from relay_mlir.dialects.relay.core import (
     TupleOp,
     WeightOp,
 )
-from relay_mlir.dialects.relay.language import ConstructOp, ConstructorValueOp, FnOp, GlobalOp, MatchOp
+from relay_mlir.dialects.relay.language import ApplyOp, ConstructOp, ConstructorValueOp, FnOp, GlobalOp, MatchOp
 from relay_mlir.dialects.relay.op import RelayOp
 
 _PURE = (
@@ -53,7 +53,7 @@ def binding_of(op: Operation, last: Operation, let: bool) -> Binding:
         return Binding.RESULT
     if not users:
         return Binding.SEQUENCE
-    if isinstance(op, ConstantOp | WeightOp) and len(users) == 1 and _directly_before(op, users[0]):
+    if _is_leaf(op) and len(users) == 1 and _directly_before(op, users[0]):
         return Binding.INLINE
     named = any(result.name_hint for result in op.results)
     if let or named or not is_pure(op) or not _evaluated_here(op, users):
@@ -61,14 +61,22 @@ def binding_of(op: Operation, last: Operation, let: bool) -> Binding:
     return Binding.GRAPH
 
 
+def _is_leaf(op: Operation) -> bool:
+    """Whether an operation without operands may be written at its use."""
+    if isinstance(op, GlobalOp | ConstructorValueOp):
+        # Called where it is written, it would be another call.
+        return not any(isinstance(use.operation, ApplyOp) and use.index == 0 for use in op.result.uses)
+    return isinstance(op, ConstantOp | WeightOp) or (isinstance(op, ConstructOp) and not op.fields)
+
+
 def _directly_before(op: Operation, user: Operation) -> bool:
-    """Whether a constant stands where a reader puts one that is written at its use: before it, in operand order."""
+    """Whether a leaf stands where a reader puts one that is written at its use: before it, in operand order."""
     if op.parent is not user.parent or user.regions:
         return False
     before: list[Operation] = []
     for operand in reversed(user.operands):
         owner = operand.owner
-        if isinstance(owner, ConstantOp | WeightOp) and _uses(operand) == 1 and owner.parent is user.parent:
+        if isinstance(owner, Operation) and owner.parent is user.parent and _is_leaf(owner) and _uses(operand) == 1:
             before.append(owner)
     position = user
     for expected in before:

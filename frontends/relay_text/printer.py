@@ -172,7 +172,7 @@ class _Printer:
         """One operation and how it is bound."""
         binding = binding_of(op, last, self.let)
         if binding is Binding.INLINE:
-            self.texts[op.results[0]] = self.constant(op)
+            self.texts[op.results[0]] = self.simple(op)
             return
         hint = next((result.name_hint for result in op.results if result.name_hint), None)
         prefix, suffix, name = "", "", ""

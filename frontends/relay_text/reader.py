@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import gc
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -49,13 +51,26 @@ def parse_relay(
     With `infer` all types are inferred and the module is verified. Raises DiagnosticError.
     """
     module = ModuleOp([]) if into is None else into
-    for name in std:
-        path = std_path(name)
-        _read(SourceText(path.read_text(encoding="utf-8"), path.name), ctx, module, {})
-    _read(source, ctx, module, dict(metadata or {}))
+    with _no_collection():
+        for name in std:
+            path = std_path(name)
+            _read(SourceText(path.read_text(encoding="utf-8"), path.name), ctx, module, {})
+        _read(source, ctx, module, dict(metadata or {}))
     if infer:
         _infer(source, ctx, module)
     return module
+
+
+@contextmanager
+def _no_collection() -> Generator[None]:
+    """Keeps Python from looking for garbage: it would visit every open expression of a deeply nested text each time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def read_relay(path: Path, ctx: RelayContext, std: Iterable[str] = ()) -> ModuleOp:

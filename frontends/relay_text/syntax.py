@@ -105,7 +105,7 @@ class MetaRef(Node):
     index: int
 
 
-AttrValue: TypeAlias = "Scalar | str | list[AttrValue] | None | Expr"
+AttrValue: TypeAlias = "Scalar | str | list[AttrValue] | Expr | None"
 
 
 @dataclass(slots=True, eq=False)

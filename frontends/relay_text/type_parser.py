@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import FunctionType, IntegerType, Signedness, TensorType, TupleType, VectorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, TypeAttribute
 
 from relay_mlir.dialects.relay.language_types import ADTType, IncompleteType, PolyType, RefType, TypeVarType
 from relay_mlir.dialects.relay.patterns import (
@@ -58,7 +58,9 @@ class TypeParser(Cursor):
         self.deeper()
         token = self.token
         if self.at("("):
-            type_: Attribute = TupleType(tuple(self.sequence("(", ")", self.parse_type)))
+            type_: Attribute = TupleType(
+                tuple(cast(TypeAttribute, t) for t in self.sequence("(", ")", self.parse_type))
+            )
         elif self.accept("fn"):
             type_ = self._function_type()
         elif self.accept("ref"):

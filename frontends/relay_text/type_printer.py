@@ -24,8 +24,9 @@ def dtype_text(element: Attribute) -> str:
     if element in _NAMES:
         return _NAMES[element]
     if isinstance(element, IntegerType):
-        unsigned = "u" if element.signedness.data == Signedness.UNSIGNED else ""
-        return f"{unsigned}int{element.width.data}"
+        integer = cast(IntegerType, element)
+        unsigned = "u" if integer.signedness.data == Signedness.UNSIGNED else ""
+        return f"{unsigned}int{integer.width.data}"
     raise VerifyException(f"Relay has no element type {element}")
 
 
@@ -33,9 +34,8 @@ def type_text(type_: Attribute) -> str:
     """A type; a hole is `_`. Raises VerifyException for a type that Relay has not."""
     match type_:
         case TensorType():
-            tensor = cast("TensorType[Attribute]", type_)
-            element = dtype_text(tensor.element_type)
-            shape = tensor.get_shape()
+            element = dtype_text(type_.element_type)
+            shape = type_.get_shape()
             dims = ", ".join("?" if dim == ANY else str(dim) for dim in shape)
             return f"Tensor[({dims}), {element}]" if shape else element
         case TupleType():
