@@ -462,7 +462,7 @@ def _kernel(f: _Function, op: Any) -> None:
         raise OpError(op, f"{op.callee} is not a primitive function that plan-memory has planned")
     pairs: dict[int, int] = op.pairs()
     pointers: list[SSAValue] = []
-    for index, value in enumerate(op.arguments):
+    for value in op.arguments:
         if isinstance(value.type, ObjectType):
             pointers.append(f.load(f.get(value), HEADER, PTR))
         elif isinstance(value.type, llvm.LLVMPointerType):

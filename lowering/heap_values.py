@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from xdsl.dialects.builtin import FunctionType, TensorType, TupleType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -11,7 +9,7 @@ from relay_mlir.dialects.heap.ops import BoxOp, UnboxOp, word_type
 from relay_mlir.dialects.heap.types import IMMEDIATE, OBJECT, ImmediateType, ObjectType
 from relay_mlir.dialects.relay.language_types import ADTType, PolyType, RefType, TypeVarType
 from relay_mlir.dialects.relay.linalg_builder import lowered_type
-from relay_mlir.dialects.relay.types import Tensor, is_static
+from relay_mlir.dialects.relay.types import is_static
 from relay_mlir.lowering.diagnostics import OpError
 
 
@@ -19,7 +17,7 @@ def value_type(type_: Attribute, where: Operation) -> Attribute:
     """The type of the value that stands for one of a relay type: a scalar for a tensor of rank 0, else a word."""
     match type_:
         case TensorType():
-            tensor = cast(Tensor, type_)
+            tensor = type_
             if not is_static(tensor.get_shape()):
                 raise OpError(where, f"{tensor} has a dimension that is not known at compile time")
             lowered = lowered_type(tensor)
@@ -61,8 +59,10 @@ class HeapBuilder:
         return self.add(op).results[0]
 
     def word(self, value: SSAValue) -> SSAValue:
-        """The value as a word."""
-        return value if is_word(value.type) else self.value(BoxOp(value))
+        """The value as a word; where it came out of one, that one: so a call of which it is the result stays last."""
+        if is_word(value.type):
+            return value
+        return value.owner.value if isinstance(value.owner, UnboxOp) else self.value(BoxOp(value))
 
     def convert(self, value: SSAValue, type_: Attribute) -> SSAValue:
         """The value as one of a heap type: boxed or unboxed where that differs."""

@@ -172,7 +172,7 @@ def _take(release: heap.ReleaseOp) -> heap.TakeOp | None:
     fields: list[heap.FieldOp] = []
     retains: list[heap.RetainOp] = []
     op = release.prev_op
-    while op is not None and record is not None:
+    while op is not None:
         if isinstance(op, heap.FieldOp) and op.value is record:
             fields.insert(0, op)
         elif isinstance(op, heap.RetainOp):

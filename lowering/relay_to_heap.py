@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, cf, memref
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     FunctionType,
@@ -130,7 +131,7 @@ class _Module:
         if value not in self.constants:
             name = self.names.fresh("constant")
             self.constants[value] = name
-            self.weight(name, type_, DenseIntOrFPElementsAttr(lowered_type(type_), value.data))
+            self.weight(name, type_, DenseIntOrFPElementsAttr(cast(Any, lowered_type(type_)), value.data))
         return self.constants[value]
 
     def entry(self, function: str, captured: Sequence[Attribute], types: Sequence[Attribute], at: Operation) -> str:
@@ -217,7 +218,7 @@ class _Function:
         if found is not None:
             return found
         if value in self.module.scalars:
-            return build.value(arith.ConstantOp(self.module.scalars[value]))
+            return build.value(arith.ConstantOp(cast(Any, self.module.scalars[value])))
         if value in self.module.pointers:
             key, tensor = self.module.pointers[value]
             pointer = build.value(heap.WeightOp(key))
@@ -293,7 +294,7 @@ class _Function:
             case ConstantOp():
                 self._constant(op)
             case WeightOp():
-                tensor = cast(Tensor, op.result.type)
+                tensor = op.result.type
                 self.module.weight(op.key.data, tensor)
                 self.module.pointers[op.result] = op.key.data, tensor
             case CallOp():
@@ -332,18 +333,18 @@ class _Function:
         return self.module.constructors[name]
 
     def _constant(self, op: ConstantOp) -> None:
-        tensor = cast(Tensor, op.result.type)
+        tensor = op.result.type
         if tensor.get_shape():
             self.module.pointers[op.result] = self.module.constant(op.value, tensor), tensor
             return
         lowered = lowered_type(tensor)
-        (number,) = DenseIntOrFPElementsAttr(lowered, op.value.data).get_values()
+        (number,) = DenseIntOrFPElementsAttr(cast(Any, lowered), op.value.data).get_values()
         element = lowered.element_type
         attribute: Attribute
         if isinstance(element, IntegerType):
-            attribute = IntegerAttr(int(cast(int, number)), element, truncate_bits=True)
+            attribute = IntegerAttr(int(number), cast(IntegerType, element), truncate_bits=True)
         else:
-            attribute = FloatAttr(float(cast(float, number)), cast("FloatAttr", element))
+            attribute = FloatAttr(float(cast(float, number)), cast(AnyFloat, element))
         self.module.scalars[op.result] = attribute
 
     def _projection(self, op: TupleGetItemOp, build: HeapBuilder) -> None:
@@ -518,10 +519,10 @@ def _write_entry(module: _Module, op: FuncOp) -> None:
         if not isinstance(type_, TensorType):
             raise OpError(op, f"@main gives a {type_}; a compiled program takes and gives tensors")
         tensor = lowered_type(cast(Tensor, type_))
-        word = result
+        word, given = result, cast(Attribute, type_)
         if len(outputs) != 1:
-            word = build.value(heap.FieldOp(result, index, len(outputs), field_type(type_, op)))
-        value = build.convert(word, value_type(type_, op))
+            word = build.value(heap.FieldOp(result, index, len(outputs), field_type(given, op)))
+        value = build.convert(word, value_type(given, op))
         build.add(heap.StoreOp(value, build.value(heap.ArrayOp("output", index)), tensor))
     build.add(heap.ReturnOp())
     module.made.append(entry)

@@ -343,7 +343,8 @@ def _float_state(triple: str, flush: bool) -> tuple[str, str]:
     return enter, "  call void @relay.set_float_state(ptr %saved)\n"
 
 
-_COUNTERS = """/* Counted objects: those alive, 0 when no run is under way; and those that cycles through references kept alive
+_COUNTERS = """\
+/* Counted objects: those alive, 0 when no run is under way; and those that cycles through references kept alive
  * until their run ended, of all runs together. */
 int64_t PREFIX_live_objects(PREFIX *model);
 int64_t PREFIX_unreleased_objects(PREFIX *model);

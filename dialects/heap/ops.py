@@ -59,6 +59,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.heap.types import IMMEDIATE, OBJECT, TOKEN, ImmediateType, ObjectType, TokenType
+from relay_mlir.dialects.upstream.attributes import integers
 
 POINTER = LLVMPointerType()
 WORD = ObjectType | ImmediateType
@@ -398,7 +399,7 @@ def word_type(scalar: Attribute) -> Attribute:
 
 @irdl_op_definition
 class KernelOp(HeapOp):
-    """`%y = heap.kernel @add(%a, %b) as (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> : ...`: runs a primitive function.
+    """`%y = heap.kernel @f(%a, %b) as (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> : ...`: runs a primitive function.
 
     Operands are tensors in objects, scalars, or pointers to weights. `in_place` holds pairs (operand, result): the
     operand's object is taken over, and becomes the result where nothing else owns it.
@@ -426,8 +427,7 @@ class KernelOp(HeapOp):
     def pairs(self) -> dict[int, int]:
         """The operand that becomes each result, where there is one, by the operand."""
         found = self.in_place
-        values = [] if found is None else [cast("tuple[int, int]", pair.get_values()) for pair in found]
-        return dict(values)
+        return {} if found is None else dict(cast("tuple[int, int]", tuple(integers(pair))) for pair in found)
 
     def borrows(self, operand: int) -> bool:
         return operand not in self.pairs()

@@ -467,7 +467,8 @@ relay.func @main(%n: $int) -> $int {
   %cons = relay.constructor_value @Cons : ($int, $Lint) -> $Lint
   %copy = relay.call @foldr(%cons, %nil, %xs) : (($int, $Lint) -> $Lint, $Lint, $Lint) -> $Lint
   %some = relay.constructor_value @Some : ($int) -> !relay.adt<@Option<$int>>
-  %opts = relay.call @map(%some, %copy) : (($int) -> !relay.adt<@Option<$int>>, $Lint) -> !relay.adt<@List<!relay.adt<@Option<$int>>>>
+  %opts = relay.call @map(%some, %copy)
+    : (($int) -> !relay.adt<@Option<$int>>, $Lint) -> !relay.adt<@List<!relay.adt<@Option<$int>>>>
   %add = relay.fn (%o: !relay.adt<@Option<$int>>, %acc: $int) -> $int {
     %v = relay.match %o : !relay.adt<@Option<$int>> -> $int {
     case @Some(%x: $int) {
@@ -481,7 +482,8 @@ relay.func @main(%n: $int) -> $int {
     relay.yield %v : $int
   }
   %fold = relay.global @foldr : !relay.poly<[A, B], (($A, $B) -> $B, $B, $LA) -> $B>
-  %r = relay.apply %fold(%add, %zero, %opts) : !relay.poly<[A, B], (($A, $B) -> $B, $B, $LA) -> $B>, ((!relay.adt<@Option<$int>>, $int) -> $int, $int, !relay.adt<@List<!relay.adt<@Option<$int>>>>) -> $int
+  %r = relay.apply %fold(%add, %zero, %opts) : !relay.poly<[A, B], (($A, $B) -> $B, $B, $LA) -> $B>,
+    ((!relay.adt<@Option<$int>>, $int) -> $int, $int, !relay.adt<@List<!relay.adt<@Option<$int>>>>) -> $int
   relay.return %r : $int
 }
 """

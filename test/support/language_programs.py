@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 import numpy as np
+
 from relay_mlir.dialects.relay.weights import WeightStore
 from relay_mlir.lowering.ir_text import SourceText, parse_ir
 from relay_mlir.lowering.verifier import verify_module
