@@ -65,6 +65,8 @@ LANGUAGE = (
     "to-a-normal-form",
     "to-basic-block-normal-form",
     "to-graph-normal-form",
+    "to-cps",
+    "un-cps",
 )
 """Passes on programs of the whole language that are run by name."""
 

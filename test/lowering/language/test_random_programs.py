@@ -26,6 +26,8 @@ PASSES = [
     "to-a-normal-form",
     "to-basic-block-normal-form",
     "to-graph-normal-form",
+    "to-cps",
+    "to-cps,un-cps",
     "to-graph-normal-form,to-basic-block-normal-form,to-a-normal-form,inline,lambda-lift",
 ]
 
