@@ -8,7 +8,7 @@ from xdsl.dialects import cf
 from xdsl.ir import Block, Operation, OpResult
 from xdsl.traits import is_side_effect_free
 
-from relay_mlir.dialects.heap.ops import FuncOp
+from relay_mlir.dialects.heap.ops import BoxOp, FuncOp, UnboxOp
 
 
 def topological(function: FuncOp) -> list[Block]:
@@ -59,8 +59,11 @@ def join_blocks(function: FuncOp) -> None:
 
 
 def erase_dead(function: FuncOp) -> None:
-    """Erases operations without effects whose results nothing uses."""
+    """Erases operations without effects whose results nothing uses, and the boxing of what came out of a word."""
     pending = [op for block in function.body.blocks for op in block.ops]
+    for op in pending:
+        if isinstance(op, BoxOp) and isinstance(op.value.owner, UnboxOp):
+            op.result.replace_all_uses_with(op.value.owner.value)
     while pending:
         op = pending.pop()
         if op.parent is None or not op.results or any(r.first_use for r in op.results) or not is_side_effect_free(op):

@@ -374,7 +374,7 @@ clear:
   br label %map
 map:
   ; Only what is touched takes memory: ask for much, and for less where the system refuses.
-  %bytes = phi i64 [ 17179869184, %clear ], [ %less, %smaller ]
+  %bytes = phi i64 [ @STACK@, %clear ], [ %less, %smaller ]
   %stack = call ptr @mmap(ptr null, i64 %bytes, i32 3, i32 @MAPFLAGS@, i32 -1, i64 0)
   %refused = icmp eq ptr %stack, inttoptr (i64 -1 to ptr)
   br i1 %refused, label %smaller, label %mapped
@@ -415,6 +415,29 @@ done:
   ret void
 }
 
+; Gives back the memory of a stack beyond its first 4 MiB, where the run went further than that.
+define internal void @relay.heap.trim_stack(ptr %stack, ptr %top) {
+entry:
+  %resident = alloca i8
+  store i8 0, ptr %resident
+  %edge = getelementptr i8, ptr %top, i64 -4194304
+  %failed = call i32 @mincore(ptr %edge, i64 4096, ptr %resident)
+  %there = load i8, ptr %resident
+  %bit = and i8 %there, 1
+  %deep = icmp ne i8 %bit, 0
+  br i1 %deep, label %trim, label %done
+trim:
+  %lowest = getelementptr i8, ptr %stack, i64 65536
+  %from = ptrtoint ptr %lowest to i64
+  %to = ptrtoint ptr %edge to i64
+  %size = sub i64 %to, %from
+  %advised = call i32 @madvise(ptr %lowest, i64 %size, i32 4)
+  %last = call i32 @madvise(ptr %edge, i64 4096, i32 4)
+  br label %done
+done:
+  ret void
+}
+
 ; Runs a program on the stack of its heap; gives its status. Whatever it left is freed.
 define internal i32 @relay.heap.run(ptr %heap, ptr %program) {
 entry:
@@ -425,6 +448,7 @@ entry:
   %top = getelementptr i8, ptr %stack, i64 %size
   %saved = getelementptr i8, ptr %heap, i64 56
   %status = call i32 @relay.stack.enter(ptr %program, ptr %heap, ptr %top, ptr %saved)
+  call void @relay.heap.trim_stack(ptr %stack, ptr %top)
   %livep = getelementptr i8, ptr %heap, i64 48
   %live = load i64, ptr %livep
   %leftp = getelementptr i8, ptr %heap, i64 112

@@ -18,8 +18,13 @@ WEIGHTS, LIVE, INPUTS, OUTPUTS, LEFT = 8, 48, 88, 96, 112
 DECLARATIONS = {
     "mmap": "declare ptr @mmap(ptr, i64, i32, i32, i32, i64)",
     "munmap": "declare i32 @munmap(ptr, i64)",
+    "madvise": "declare i32 @madvise(ptr, i64, i32)",
+    "mincore": "declare i32 @mincore(ptr, i64, ptr)",
     "mprotect": "declare i32 @mprotect(ptr, i64, i32)",
 }
+
+STACK_BYTES = 1 << 30
+"""The size of the stack of a run: some ten million calls within each other."""
 
 _MAP_FLAGS = 0x2 | 0x20 | 0x4000 | 0x20000
 """MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE and MAP_STACK of Linux."""
@@ -72,7 +77,7 @@ def heap_text(triple: str) -> str:
     enter, leave = _SWITCHES[architecture(triple)]
     text = (Path(__file__).parent / "heap.ll").read_text()
     return (
-        text.replace("@MAPFLAGS@", str(_MAP_FLAGS))
+        text.replace("@MAPFLAGS@", str(_MAP_FLAGS)).replace("@STACK@", str(STACK_BYTES))
         + _naked("i32 @relay.stack.enter(ptr %function, ptr %heap, ptr %top, ptr %saved)", enter)
         + _naked("void @relay.stack.leave(ptr %saved, i32 %status)", leave)
     )
