@@ -84,17 +84,18 @@ def _check_neutral(
 
 def _spread(cls: type[Operator], given: dict[str, Any]) -> None:
     """Writes out windows that the text gives shortly: `padding=[1]`, `padding=[1, 1]`, `strides=[2]`."""
-    default = attribute_fields(cls).get("padding")
-    if default is None or not isinstance(default.default, tuple):
+    field = attribute_fields(cls).get("padding")
+    if field is None or not isinstance(field.default, tuple):
         return
-    rank = len(default.default) // 2
+    rank = len(cast("tuple[int, ...]", field.default)) // 2
     for key in ("strides", "dilation", "pool_size", "kernel_size", "output_padding"):
         value = given.get(key)
-        if isinstance(value, tuple) and len(value) == 1:
-            given[key] = value * rank
-    padding = given.get("padding")
-    if isinstance(padding, tuple):
-        given["padding"] = {1: padding * (2 * rank), rank: padding * 2}.get(len(padding), padding)
+        if isinstance(value, tuple):
+            sizes = cast("tuple[int, ...]", value)
+            given[key] = sizes * rank if len(sizes) == 1 else sizes
+    if isinstance(padding := given.get("padding"), tuple):
+        edges = cast("tuple[int, ...]", padding)
+        given["padding"] = {1: edges * (2 * rank), rank: edges * 2}.get(len(edges), edges)
 
 
 def converted(value: MetaValue, hint: Any) -> Any:

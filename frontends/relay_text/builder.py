@@ -14,7 +14,6 @@ from relay_mlir.dialects.relay.language import (
     AdtOp,
     ApplyOp,
     ConstructOp,
-    ConstructorOp,
     ConstructorValueOp,
     FnOp,
     GlobalOp,
@@ -71,15 +70,11 @@ class Builder(Emitter):
         functions: dict[str, FuncOp],
         types: dict[str, AdtOp],
     ):
-        super().__init__(source, weights)
-        self.metadata = metadata
+        super().__init__(source, weights, metadata, types.values())
         self.functions = functions
-        self.constructors: dict[str, ConstructorOp] = {
-            made.sym_name.data: made for declared in types.values() for made in declared.constructors
-        }
         self.values: dict[Var, tuple[SSAValue, Scope]] = {}
         self.shared: dict[Shared, SSAValue] = {}
-        self.calls = OpCalls(self, metadata)
+        self.calls = OpCalls(self)
 
     # Expressions
 
@@ -244,7 +239,9 @@ class Builder(Emitter):
     def call(self, node: Call, scope: Scope) -> Steps[SSAValue]:
         callee = node.callee
         if isinstance(callee, OpRef):
-            return cast(SSAValue, (yield self.calls.call(node, callee, scope)))
+            self.calls.definition(callee)  # an unknown operator is reported before its operands are looked at
+            operands = cast("list[SSAValue]", (yield self.all(node.arguments, scope)))
+            return self.calls.call(node, callee, operands, scope)
         function: SSAValue | None = None
         if not isinstance(callee, GlobalRef | ConstructorRef):
             function = cast(SSAValue, (yield self.expr(callee, scope)))

@@ -51,7 +51,7 @@ class Cursor:
         self.source = source
         self.tokens = tokens.tokens
         self.names = names
-        self.index = 0
+        self.index: int = 0
         self.depth = 0
         self._visible: dict[str, list[Var]] = {}
         self._bound: list[str] = []

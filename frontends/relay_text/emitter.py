@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -10,9 +10,11 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, FunctionT
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from relay_mlir.dialects.relay.core import ConstantOp, TupleOp, WeightOp
+from relay_mlir.dialects.relay.language import AdtOp, ConstructorOp
 from relay_mlir.dialects.relay.language_types import ADTType, IncompleteType, PolyType, RefType
 from relay_mlir.dialects.relay.types import compatible, type_of
 from relay_mlir.dialects.relay.weights import WeightStore
+from relay_mlir.frontends.relay_text.metadata import Metadata
 from relay_mlir.frontends.relay_text.syntax import Scope
 from relay_mlir.lowering.ir_text import SourceText
 
@@ -25,9 +27,13 @@ HOLE = IncompleteType()
 class Emitter:
     """Appends operations and constants."""
 
-    def __init__(self, source: SourceText, weights: WeightStore):
+    def __init__(self, source: SourceText, weights: WeightStore, metadata: Metadata, types: Iterable[AdtOp]):
         self.source = source
         self.weights = weights
+        self.metadata = metadata
+        self.constructors: dict[str, ConstructorOp] = {
+            made.sym_name.data: made for declared in types for made in declared.constructors
+        }
         self.unused: list[Operation] = []
         """Operations that may turn out to be without uses: tuples whose fields are used, constant operands."""
         self.implicit: dict[SSAValue, list[SSAValue]] = {}

@@ -6,20 +6,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, NoneAttr, StringAttr, UnitAttr
 from xdsl.dialects.builtin import f64 as f64_type
 from xdsl.dialects.builtin import i1 as i1_type
 from xdsl.dialects.builtin import i64 as i64_type
 from xdsl.ir import Attribute
 
+from relay_mlir.frontends.relay_text.emitter import Emitter
 from relay_mlir.frontends.relay_text.literals import Scalar
 from relay_mlir.frontends.relay_text.metadata import MetaValue
 from relay_mlir.frontends.relay_text.syntax import AttrValue, Call, Function, MetaRef
-
-if TYPE_CHECKING:
-    from relay_mlir.frontends.relay_text.builder import Builder
 
 CALL_ATTRIBUTES = "call_attrs"
 """The discardable attribute of `relay.call` and `relay.apply` that holds the attributes of a call."""
@@ -54,7 +50,7 @@ def _encode(value: MetaValue) -> Attribute | None:
             return None
 
 
-def plain(builder: Builder, value: AttrValue, position: int) -> MetaValue:
+def plain(builder: Emitter, value: AttrValue, position: int) -> MetaValue:
     """The value of an attribute in the text; raises DiagnosticError for an expression."""
     match value:
         case Scalar():
@@ -69,7 +65,7 @@ def plain(builder: Builder, value: AttrValue, position: int) -> MetaValue:
             builder.error("the value of an attribute must be a literal or a metadata reference", value.position)
 
 
-def attributes_of(builder: Builder, node: Function) -> dict[str, Attribute]:
+def attributes_of(builder: Emitter, node: Function) -> dict[str, Attribute]:
     """The IR attributes of a function."""
     found: dict[str, Attribute] = {}
     for attr in node.attrs:
@@ -87,7 +83,7 @@ def attributes_of(builder: Builder, node: Function) -> dict[str, Attribute]:
     return found
 
 
-def call_attributes(builder: Builder, node: Call) -> dict[str, Attribute]:
+def call_attributes(builder: Emitter, node: Call) -> dict[str, Attribute]:
     """The IR attributes of a call to a function."""
     if isinstance(node.attrs, MetaRef):
         builder.error("the attributes of a call to a function must be written out", node.attrs.position)

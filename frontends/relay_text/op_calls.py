@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, TupleType
@@ -16,23 +16,19 @@ from relay_mlir.dialects.relay.language import FnOp
 from relay_mlir.dialects.relay.op import OPERATORS, Operator, checked_types, encode_attributes
 from relay_mlir.dialects.relay.types import ANY, Tensor, normalize_axis, numpy_dtype
 from relay_mlir.frontends.relay_text.attrs import AttributeProblem, object_attributes, read_attributes
-from relay_mlir.frontends.relay_text.emitter import HOLE
+from relay_mlir.frontends.relay_text.emitter import HOLE, Emitter
 from relay_mlir.frontends.relay_text.function_attrs import plain
-from relay_mlir.frontends.relay_text.metadata import Metadata, MetaValue, Object
+from relay_mlir.frontends.relay_text.metadata import MetaValue, Object
 from relay_mlir.frontends.relay_text.op_table import Form, form
 from relay_mlir.frontends.relay_text.syntax import Call, MetaRef, OpRef, Scope
-from relay_mlir.frontends.relay_text.trampoline import Steps
-
-if TYPE_CHECKING:
-    from relay_mlir.frontends.relay_text.builder import Builder
 
 
 class OpCalls:
-    """Builds calls of operators for a Builder."""
+    """Builds calls of operators."""
 
-    def __init__(self, builder: Builder, metadata: Metadata):
+    def __init__(self, builder: Emitter):
         self.builder = builder
-        self.metadata = metadata
+        self.metadata = builder.metadata
 
     def definition(self, node: OpRef) -> type[Operator]:
         """The operator of a name; raises DiagnosticError."""
@@ -44,10 +40,9 @@ class OpCalls:
             self.builder.error(f"unknown operator `{node.name}`{hint}", node.position)
         return found
 
-    def call(self, node: Call, callee: OpRef, scope: Scope) -> Steps[SSAValue]:
+    def call(self, node: Call, callee: OpRef, values: Sequence[SSAValue], scope: Scope) -> SSAValue:
         """The value of a call."""
         cls, how = self.definition(callee), form(callee.name)
-        values = cast("list[SSAValue]", (yield self.builder.all(node.arguments, scope)))
         try:
             operands, fixed = self.operands(cls, how, values, scope, node.position)
             attributes = self.attributes(node, cls)

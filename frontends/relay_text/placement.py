@@ -15,6 +15,7 @@ from relay_mlir.dialects.relay.core import (
 )
 from relay_mlir.dialects.relay.language import ApplyOp, ConstructOp, ConstructorValueOp, FnOp, GlobalOp, MatchOp
 from relay_mlir.dialects.relay.op import RelayOp
+from relay_mlir.frontends.relay_text.op_table import form
 
 _PURE = (
     ConstantOp,
@@ -46,10 +47,18 @@ def is_pure(op: Operation) -> bool:
     return isinstance(op, _PURE)
 
 
+def gives_tuple(op: Operation) -> bool:
+    """Whether what is written for an operation gives a tuple, of which its results are the first fields."""
+    if len(op.results) != 1:
+        return True
+    how = form(type(op).OPERATOR.name) if isinstance(op, RelayOp) else None
+    return how is not None and (how.tuple_result or bool(how.extra_results))
+
+
 def binding_of(op: Operation, last: Operation, let: bool) -> Binding:
     """How an operation of a block is written; `last` ends the block, `let` says to bind everything by `let`."""
     users = [use.operation for result in op.results for use in result.uses]
-    if op.next_op is last and len(op.results) == 1 and users == [last] and len(last.operands) == 1:
+    if op.next_op is last and users == [last] and len(last.operands) == 1 and not gives_tuple(op):
         return Binding.RESULT
     if not users:
         return Binding.SEQUENCE

@@ -46,8 +46,7 @@ from relay_mlir.frontends.relay_text.literals import scalar_text
 from relay_mlir.frontends.relay_text.metadata_writer import Constants
 from relay_mlir.frontends.relay_text.names import UniqueNames
 from relay_mlir.frontends.relay_text.op_printer import attribute_text, call_text, dictionary_texts
-from relay_mlir.frontends.relay_text.op_table import form
-from relay_mlir.frontends.relay_text.placement import Binding, binding_of
+from relay_mlir.frontends.relay_text.placement import Binding, binding_of, gives_tuple
 from relay_mlir.frontends.relay_text.type_printer import pattern_text, type_text
 from relay_mlir.lowering.diagnostics import OpError, attach
 
@@ -198,12 +197,8 @@ class _Printer:
 
     def name_results(self, op: Operation, name: str) -> None:
         """What the results of an operation are called."""
-        as_tuple = len(op.results) != 1
-        if isinstance(op, RelayOp):
-            how = form(type(op).OPERATOR.name)
-            as_tuple |= how.tuple_result or bool(how.extra_results)
         for number, result in enumerate(op.results):
-            self.texts[result] = f"{name}.{number}" if as_tuple and name else name
+            self.texts[result] = f"{name}.{number}" if name and gives_tuple(op) else name
 
     # Expressions
 

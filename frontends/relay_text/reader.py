@@ -6,10 +6,9 @@ import gc
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FunctionType, ModuleOp, StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region
 from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.errors import ModelError
@@ -187,7 +186,7 @@ class _Module:
         assert part.scope is not None
         part.scope.block = op.block
         builder.bind(function.parameters, list(op.args), part.scope)
-        value = cast(SSAValue, run(builder.expr(part.body, part.scope)))
+        value = run(builder.expr(part.body, part.scope))
         end = ReturnOp(value)
         end.location = self.source.location(part.body.position)
         op.block.add_op(end)
