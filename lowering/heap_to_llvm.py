@@ -523,7 +523,14 @@ def _view(f: _Function, op: Any) -> None:
     f.values[op.result] = made
 
 
+def _give(f: _Function, op: Any) -> None:
+    f.store(f.get(op.value), f.get(op.pointer), 0)
+
+
 def _load(f: _Function, op: Any) -> None:
+    if isinstance(op.result.type, ObjectType | ImmediateType):
+        f.values[op.result] = f.load(f.get(op.pointer), 0, PTR)
+        return
     f.values[op.result] = _load_scalar(f, f.get(op.pointer), op.result.type)
 
 
@@ -564,6 +571,7 @@ _HANDLERS: dict[type[Operation], Handler] = {
     heap.ViewOp: _view,
     heap.LoadOp: _load,
     heap.StoreOp: _store,
+    heap.GiveOp: _give,
     heap.RefCreateOp: _ref_create,
     heap.RefReadOp: _ref_read,
     heap.RefWriteOp: _ref_write,

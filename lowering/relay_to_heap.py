@@ -498,34 +498,47 @@ def _write_lambda(module: _Module, made: _Lambda) -> None:
 
 
 def _write_entry(module: _Module, op: FuncOp) -> None:
-    """The entry of the program: from the caller's arrays to `@main.body` and back."""
+    """The entry of the program: from the caller's arrays to `@main.body` and back.
+
+    Where `@main` takes or gives more than tensors the caller's arrays hold a word each, and one word is the result.
+    """
     entry = heap.FuncOp(ENTRY, FunctionType.from_lists([], []), private=False)
     entry.location = op.location
     entry.attributes |= {name: op.attributes[name] for name in KEPT_ATTRIBUTES if name in op.attributes}
     build = HeapBuilder(entry.body.block, op)
-    arguments: list[SSAValue] = []
-    for index, type_ in enumerate(op.function_type.inputs):
-        if not isinstance(type_, TensorType):
-            raise OpError(op, f"@main takes a {type_}; a compiled program takes and gives tensors")
-        tensor = lowered_type(cast(Tensor, type_))
-        pointer = build.value(heap.ArrayOp("input", index))
-        scalar = not tensor.get_shape()
-        arguments.append(
-            build.value(heap.LoadOp(pointer, tensor.element_type) if scalar else heap.ViewOp(pointer, tensor))
-        )
-    result = build.value(heap.CallOp(module.renamed(ENTRY), arguments))
-    outputs = list(op.function_type.outputs)
-    for index, type_ in enumerate(outputs):
-        if not isinstance(type_, TensorType):
-            raise OpError(op, f"@main gives a {type_}; a compiled program takes and gives tensors")
-        tensor = lowered_type(cast(Tensor, type_))
-        word, given = result, cast(Attribute, type_)
-        if len(outputs) != 1:
-            word = build.value(heap.FieldOp(result, index, len(outputs), field_type(given, op)))
-        value = build.convert(word, value_type(given, op))
-        build.add(heap.StoreOp(value, build.value(heap.ArrayOp("output", index)), tensor))
+    types = [*op.function_type.inputs, *op.function_type.outputs]
+    if all(isinstance(type_, TensorType) for type_ in types):
+        arguments = [_array_value(build, i, cast(Tensor, t)) for i, t in enumerate(op.function_type.inputs)]
+        result = build.value(heap.CallOp(module.renamed(ENTRY), arguments))
+        _store_outputs(build, result, cast("list[Tensor]", list(op.function_type.outputs)))
+    else:
+        arguments = []
+        for index, type_ in enumerate(op.function_type.inputs):
+            word = build.value(heap.LoadOp(build.value(heap.ArrayOp("input", index)), field_type(type_, op)))
+            arguments.append(build.convert(word, value_type(type_, op)))
+        result = build.value(heap.CallOp(module.renamed(ENTRY), arguments))
+        build.add(heap.GiveOp(result, build.value(heap.ArrayOp("output", 0))))
     build.add(heap.ReturnOp())
     module.made.append(entry)
+
+
+def _array_value(build: HeapBuilder, index: int, type_: Tensor) -> SSAValue:
+    """The tensor in an array of the caller."""
+    tensor = lowered_type(type_)
+    pointer = build.value(heap.ArrayOp("input", index))
+    if tensor.get_shape():
+        return build.value(heap.ViewOp(pointer, tensor))
+    return build.value(heap.LoadOp(pointer, tensor.element_type))
+
+
+def _store_outputs(build: HeapBuilder, result: SSAValue, types: Sequence[Tensor]) -> None:
+    """Copies the result of `@main.body` into the arrays of the caller."""
+    for index, type_ in enumerate(types):
+        word = result
+        if len(types) != 1:
+            word = build.value(heap.FieldOp(result, index, len(types), field_type(type_, build.source)))
+        value = build.convert(word, value_type(type_, build.source))
+        build.add(heap.StoreOp(value, build.value(heap.ArrayOp("output", index)), lowered_type(type_)))
 
 
 def _reachable(made: Sequence[heap.FuncOp]) -> set[str]:

@@ -63,12 +63,13 @@ def abi_text(
     model: str,
     failures: Sequence[str] | None = None,
     shapes: OpenShapes | None = None,
+    values: bool = False,
 ) -> str:
     """LLVM IR of the C functions, to be put behind the text `model` of the program, which defines `@PREFIX.main`.
 
     `weights` and `arena` are sizes in bytes. With more than one thread `@PREFIX.main` takes the pool as its last
     argument. A program on heap objects gives the texts of its `failures`: its `@PREFIX.main` takes a heap only.
-    A program with open dimensions gives its `shapes`.
+    A program with open dimensions gives its `shapes`. `values` says that the program takes and gives heap objects.
     """
     parts = [processor_text(triple), pool_text(triple)]
     if failures is not None:
@@ -82,7 +83,10 @@ def abi_text(
     parts += _strings(signature, statuses)
     arenas = _arenas(arena, failures is not None) if shapes is None else _arenas_of(open_shapes.ARENA)
     parts += [_lifetime(prefix, triple, threads, flush), arenas]
-    if shapes is None:
+    if values:
+        blob = f"@{_q(weights_symbol(prefix))}" if weights else "null"
+        parts.append(heap_runtime.values_text(prefix, blob, UNRELEASED, *_float_state(triple, flush)))
+    elif shapes is None:
         parts.append(_run(signature, prefix, triple, weights, threads, flush, failures is not None))
     else:
         blob = f"@{_q(weights_symbol(prefix))}" if weights else "null"
@@ -378,6 +382,7 @@ def header(
     arena: int | None,
     failures: Sequence[str] | None = None,
     shapes: OpenShapes | None = None,
+    values: bool = False,
 ) -> str:
     """The C header of a program."""
     guard = f"{prefix.upper()}_H"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute, Block
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
@@ -28,7 +28,7 @@ from relay_mlir.runtime.executable import Executable
 from relay_mlir.runtime.jit import host
 from relay_mlir.runtime.open_shapes import OpenShapes
 from relay_mlir.runtime.program import Program
-from relay_mlir.runtime.signature import signature_of
+from relay_mlir.runtime.signature import Signature, signature_of
 from relay_mlir.runtime.thread_pool import launch_text
 from relay_mlir.runtime.weights_blob import WeightsBlob, parse_layout
 
@@ -36,9 +36,16 @@ if TYPE_CHECKING:
     import numpy as np
     import onnx
 
+    from relay_mlir.runtime.value_images import ValueTypes
+
 MAX_THREADS = 1024
 PREFIX = "relay_model"
 NUMERICS = ("relaxed", "strict")
+VERIFIED = ("relay-infer-type", "fuse-ops", "pack-weights", "bufferize", "relay-to-heap")
+"""Passes after which a program is verified while it is compiled: the last ones before it grows to its loops.
+
+LLVM verifies what comes out at the end; relay-opt verifies after every pass.
+"""
 OnPass = Callable[[PassRun, ModuleOp], None]
 
 
@@ -80,7 +87,16 @@ def compile(
     """
     ctx = make_context()
     module = import_model(model, ctx, shapes, values)
-    return Executable(compile_module(module, ctx, Options(target, threads, numerics)))
+    return executable(compile_module(module, ctx, Options(target, threads, numerics)))
+
+
+def executable(program: Program) -> Executable:
+    """The program, to be called with arrays, or with values of its data types where it takes or gives such."""
+    if program.values is None:
+        return Executable(program)
+    from relay_mlir.runtime.value_executable import ValueExecutable
+
+    return ValueExecutable(program)
 
 
 def make_context() -> RelayContext:
@@ -193,16 +209,27 @@ def compile_module(
     if not isinstance(main, FuncOp):
         found = "has no function @main" if main is None else f"has a {main.name} @main"
         raise CompileError(f"the program {found}; expected a relay.func")
-    signature = signature_of(main)
+    values = _value_types(main, module)
+    signature = Signature((), ()) if values is not None else signature_of(main)
     if passes is None:
         passes = pipeline(options, module)
-    run_passes(ctx, module, passes, dump=dump, on_pass=on_pass)
+    run_passes(ctx, module, passes, verify=VERIFIED, dump=dump, on_pass=on_pass)
     if on_code is not None:
         on_code()
-    return _finish(module, ctx, options, signature)
+    return dataclasses.replace(_finish(module, ctx, options, signature, values is not None), values=values)
 
 
-def _finish(module: ModuleOp, ctx: RelayContext, options: Options, signature: Any) -> Program:
+def _value_types(main: FuncOp, module: ModuleOp) -> ValueTypes | None:
+    """What `@main` takes and gives, where that is more than tensors."""
+    types = main.function_type.inputs.data, main.function_type.outputs.data
+    if all(isinstance(type_, TensorType) for type_ in (*types[0], *types[1])) or not needs_heap(module):
+        return None
+    from relay_mlir.runtime.value_images import value_types
+
+    return value_types((main.names("input_names"), main.names("output_names")), types, module)
+
+
+def _finish(module: ModuleOp, ctx: RelayContext, options: Options, signature: Signature, values: bool) -> Program:
     """Machine code from the llvm dialect."""
     from relay_mlir.lowering.llvm_text import llvm_text
     from relay_mlir.runtime.jit import HEAP, compile_llvm, host
@@ -222,7 +249,8 @@ def _finish(module: ModuleOp, ctx: RelayContext, options: Options, signature: An
     failures, shapes = _failures(main), _open_shapes(module)
     if shapes is None and signature.is_open:
         raise CompileError("the program has open dimensions, and no function @main.shapes: run relay-to-linalg")
-    text += abi_text(signature, prefix, host().triple, weights.size, arena, threads, flush, text, failures, shapes)
+    triple, size = host().triple, weights.size
+    text += abi_text(signature, prefix, triple, size, arena, threads, flush, text, failures, shapes, values)
     code = compile_llvm(text, passes=HEAP if failures is not None else ())
     known = None if shapes is not None and shapes.sized_arena else arena
     return Program(signature, prefix, code, weights, known, threads, failures, shapes)

@@ -150,8 +150,10 @@ class _Code:
         self._weights = program.weights.in_memory()  # kept: the code points at it
         symbols = {weights_symbol(program.prefix): self._weights.ctypes.data} if program.weights.size else {}
         self._loaded: Loaded = load([program.code], symbols)
-        prefix = program.prefix
-        if program.shapes is None:
+        prefix = self._prefix = program.prefix
+        if program.values is not None:
+            self._run = None  # its functions are those of ValueExecutable
+        elif program.shapes is None:
             self._run = self._function(f"{prefix}_run", ctypes.c_int32, [ctypes.c_void_p] * 3)
         else:
             self._run = self._function(f"{prefix}_run_shaped", ctypes.c_int32, [ctypes.c_void_p] * 4)
@@ -195,6 +197,19 @@ class _Code:
             raise InputError(message.value.decode(errors="replace"))
         self._check(status)
         return [tuple(shape[: len(spec.shape)]) for shape, spec in zip(found, outputs, strict=True)]
+
+    @property
+    def model(self) -> ctypes.c_void_p:
+        """The handle of the model."""
+        return self._model
+
+    def function(self, name: str, result: Any, arguments: list[Any]) -> Any:
+        """A C function of the program by its name without the prefix."""
+        return self._function(f"{self._prefix}_{name}", result, arguments)
+
+    def check(self, status: int) -> None:
+        """Raises RunError for the status of a failure."""
+        self._check(status)
 
     def count(self, counter: str) -> int:
         """A counter of heap objects; 0 where there is no heap."""

@@ -440,6 +440,39 @@ done:
 
 ; Runs a program on the stack of its heap; gives its status. Whatever it left is freed.
 define internal i32 @relay.heap.run(ptr %heap, ptr %program) {
+  %status = call i32 @relay.heap.enter(ptr %heap, ptr %program)
+  call void @relay.heap.settle(ptr %heap, i32 %status)
+  ret i32 %status
+}
+
+; Memory for objects that are written from outside; null where there is none.
+define internal ptr @relay.heap.image(ptr %heap, i64 %size, i64 %objects) {
+entry:
+  %padded = add i64 %size, 127
+  %total = and i64 %padded, -64
+  %memory = call ptr @aligned_alloc(i64 64, i64 %total)
+  %failed = icmp eq ptr %memory, null
+  br i1 %failed, label %none, label %link
+link:
+  %chunksp = getelementptr i8, ptr %heap, i64 40
+  %chunks = load ptr, ptr %chunksp
+  store ptr %chunks, ptr %memory
+  store ptr %memory, ptr %chunksp
+  %bytesp = getelementptr i8, ptr %heap, i64 104
+  %sofar = load i64, ptr %bytesp
+  %sum = add i64 %sofar, %total
+  store i64 %sum, ptr %bytesp
+  %livep = getelementptr i8, ptr %heap, i64 48
+  %live = load i64, ptr %livep
+  %live1 = add i64 %live, %objects
+  store i64 %live1, ptr %livep
+  %first = getelementptr i8, ptr %memory, i64 64
+  ret ptr %first
+none:
+  ret ptr null
+}
+
+define internal i32 @relay.heap.enter(ptr %heap, ptr %program) {
 entry:
   %stackp = getelementptr i8, ptr %heap, i64 72
   %stack = load ptr, ptr %stackp
@@ -449,6 +482,12 @@ entry:
   %saved = getelementptr i8, ptr %heap, i64 56
   %status = call i32 @relay.stack.enter(ptr %program, ptr %heap, ptr %top, ptr %saved)
   call void @relay.heap.trim_stack(ptr %stack, ptr %top)
+  ret i32 %status
+}
+
+; After a run: counts what is left, and frees all of it.
+define internal void @relay.heap.settle(ptr %heap, i32 %status) {
+entry:
   %livep = getelementptr i8, ptr %heap, i64 48
   %live = load i64, ptr %livep
   %leftp = getelementptr i8, ptr %heap, i64 112
@@ -467,5 +506,5 @@ reset:
   call void @relay.heap.reset(ptr %heap)
   br label %done
 done:
-  ret i32 %status
+  ret void
 }

@@ -105,6 +105,50 @@ define internal void @relay.arena.free(ptr %heap) {{
 """
 
 
+def values_text(prefix: str, weights: str, counter: int, enter: str, leave: str) -> str:
+    """C functions of a program that takes and gives words, for `ValueExecutable`.
+
+    `PREFIX_open` gives a heap, `PREFIX_image` memory in it for the arguments; after `PREFIX_run_values` the result is
+    alive until `PREFIX_close`. `weights` is the address of the weights; `counter` is where the handle counts objects
+    that were left; `enter` and `leave` stand around the run.
+    """
+    stores = "".join(
+        f"  %state{at} = getelementptr i8, ptr %heap, i64 {at}\n  store ptr {value}, ptr %state{at}\n"
+        for at, value in {INPUTS: "%inputs", OUTPUTS: "%outputs", WEIGHTS: weights}.items()
+    )
+    return f"""
+define ptr @{prefix}_open(ptr %model) {{
+  %heap = call ptr @relay.arena.take(ptr %model)
+  ret ptr %heap
+}}
+define ptr @{prefix}_image(ptr %heap, i64 %size, i64 %objects) {{
+  %memory = call ptr @relay.heap.image(ptr %heap, i64 %size, i64 %objects)
+  ret ptr %memory
+}}
+define i32 @{prefix}_run_values(ptr %model, ptr %heap, ptr %inputs, ptr %outputs) {{
+entry:
+{stores}{enter}  %status = call i32 @relay.heap.enter(ptr %heap, ptr @"{prefix}.main")
+{leave}  %failed = icmp ne i32 %status, 0
+  br i1 %failed, label %free, label %done
+free:
+  call void @relay.heap.settle(ptr %heap, i32 %status)
+  br label %done
+done:
+  ret i32 %status
+}}
+define void @{prefix}_close(ptr %model, ptr %heap, ptr %result) {{
+  call void @relay.heap.release(ptr %heap, ptr %result)
+  call void @relay.heap.settle(ptr %heap, i32 0)
+  %leftp = getelementptr i8, ptr %heap, i64 {LEFT}
+  %left = load i64, ptr %leftp
+  %unreleased = getelementptr i8, ptr %model, i64 {counter}
+  %before = atomicrmw add ptr %unreleased, i64 %left monotonic
+  call void @relay.arena.give(ptr %model, ptr %heap)
+  ret void
+}}
+"""
+
+
 def counters_text(prefix: str, slots: int, first: int, counter: int) -> str:
     """C functions that count objects: `PREFIX_live_objects` and `PREFIX_unreleased_objects`.
 

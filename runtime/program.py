@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from relay_mlir.dialects.errors import CompileError
 from relay_mlir.runtime.c_abi import header, weights_symbol
@@ -18,6 +18,9 @@ from relay_mlir.runtime.elf_object import write_with_data
 from relay_mlir.runtime.open_shapes import OpenShapes
 from relay_mlir.runtime.signature import Signature
 from relay_mlir.runtime.weights_blob import WeightsBlob
+
+if TYPE_CHECKING:
+    from relay_mlir.runtime.value_images import ValueTypes
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,12 @@ class Program:
     shapes: OpenShapes | None = None
     """What a program with open dimensions has more; None for any other."""
 
+    values: ValueTypes | None = None
+    """What `@main` takes and gives, where that is more than tensors; then the signature is empty."""
+
     def header(self) -> str:
-        """The C header."""
+        """The C header; raises CompileError for a program that C cannot call."""
+        self._check_callable()
         return header(self.signature, self.prefix, self.threads, self.arena_bytes, self.failures, self.shapes)
 
     def save(self, path: Path) -> None:
@@ -47,6 +54,7 @@ class Program:
         Raises CompileError for another suffix, where no linker is found or it fails, and where the file cannot be
         written.
         """
+        self._check_callable()
         match path.suffix:
             case ".o":
                 with written_beside(path) as file:
@@ -55,6 +63,13 @@ class Program:
                 self._link(path)
             case suffix:
                 raise CompileError(f"'{path.name}': expected a name that ends in .o or .so, but found '{suffix}'")
+
+    def _check_callable(self) -> None:
+        if self.values is not None:
+            raise CompileError(
+                "@main takes or gives values of data types, tuples or references, which only this process can use; for "
+                "a C library give it tensors, and build or take the other values apart in the program"
+            )
 
     def _write_object(self, file: IO[bytes]) -> None:
         if self.weights.size == 0:

@@ -481,11 +481,11 @@ class ViewOp(HeapOp):
 
 @irdl_op_definition
 class LoadOp(HeapOp):
-    """`%x = heap.load %p : f32`: the scalar at an address."""
+    """`%x = heap.load %p : f32`: the scalar at an address, or the word, which the caller gives away."""
 
     name = "heap.load"
     pointer = operand_def(POINTER)
-    result = result_def(SCALAR)
+    result = result_def(AnyAttr())
     assembly_format = "$pointer attr-dict `:` type($result)"
 
     def __init__(self, pointer: SSAValue, type_: Attribute):
@@ -505,6 +505,19 @@ class StoreOp(HeapOp):
 
     def __init__(self, value: SSAValue, pointer: SSAValue, tensor: Attribute):
         super().__init__(operands=[value, pointer], properties={"tensor": tensor})
+
+
+@irdl_op_definition
+class GiveOp(HeapOp):
+    """`heap.give %x, %p : !heap.object`: puts a word at an address, whose owner takes it over."""
+
+    name = "heap.give"
+    value = operand_def(WORD)
+    pointer = operand_def(POINTER)
+    assembly_format = "$value `,` $pointer `:` type($value) attr-dict"
+
+    def __init__(self, value: SSAValue, pointer: SSAValue):
+        super().__init__(operands=[value, pointer])
 
 
 @irdl_op_definition
@@ -570,6 +583,7 @@ HEAP_OPS: list[type[Operation]] = [
     ViewOp,
     LoadOp,
     StoreOp,
+    GiveOp,
     RefReadOp,
     RefCreateOp,
     RefWriteOp,

@@ -8,14 +8,6 @@ relay.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// expected-error @below {{@main takes a (tensor<f32>) -> tensor<f32>; a compiled program takes and gives tensors}}
-relay.func @main(%f: (tensor<f32>) -> tensor<f32>, %x: tensor<f32>) -> tensor<f32> {
-  %y = relay.apply %f(%x) : (tensor<f32>) -> tensor<f32>, (tensor<f32>) -> tensor<f32>
-  relay.return %y : tensor<f32>
-}
-
-// -----
-
 // expected-error @below {{a value of type !relay.incomplete has no native form; run relay-infer-type}}
 relay.func private @f(%x: !relay.incomplete) -> !relay.incomplete {
   relay.return %x : !relay.incomplete
