@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +66,7 @@ def run_passes(
     module: ModuleOp,
     passes: Iterable[ModulePass],
     *,
-    verify: bool = True,
+    verify: bool | Collection[str] = True,
     until: str | None = None,
     dump: Path | None = None,
     on_pass: Callback | None = None,
@@ -74,9 +74,10 @@ def run_passes(
 ) -> list[PassRun]:
     """Runs passes in order on a module, which changes in place.
 
-    The module is verified (also for dominance) after every pass; it must be valid before. `until` is the last pass
-    to run: a name, or `name:2` for its second run. `dump` is a folder that gets one file for each pass that changed
-    something, and one file of weights. `compare` fills the texts of the PassRun. Raises PassError.
+    The module is verified (also for dominance) after every pass, or after those whose names are in `verify`; it must
+    be valid before. `until` is the last pass to run: a name, or `name:2` for its second run. `dump` is a folder that
+    gets one file for each pass that changed something, and one file of weights. `compare` fills the texts of the
+    PassRun. Raises PassError.
     """
     selected = up_to(list(passes), until)
     folder = None if dump is None else Dump(dump, ctx)
@@ -93,7 +94,7 @@ def _run(
     ctx: Context,
     module: ModuleOp,
     passes: Sequence[ModulePass],
-    verify: bool,
+    verify: bool | Collection[str],
     folder: Dump | None,
     on_pass: Callback | None,
     texts: bool,
@@ -106,7 +107,7 @@ def _run(
         _apply(ctx, module, pass_, index)
         seconds = time.perf_counter() - start
         complete(module)
-        if verify:
+        if verify if isinstance(verify, bool) else pass_.name in verify:
             _verify(module, pass_, index)
         after = print_module(module) if texts else ""
         run = PassRun(index + 1, pass_.name, str(pass_), seconds, memory.peak(), text, after)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp, NameLoc, UnknownLoc, i32
+from xdsl.dialects.builtin import ModuleOp, NameLoc, UnknownLoc, i1, i32
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
@@ -115,6 +115,28 @@ def test_refusal_names_pass_operation_and_origin(pass_: ModulePass, tmp_path: Pa
     assert (error.index, error.internal) == (1, False)
     assert error.op is find(module, "arith.muli")
     assert [path.name for path in tmp_path.iterdir()] == ["00-input.mlir"]
+
+
+class _Break(ModulePass):
+    """Leaves an operation with a result of another type than its operands."""
+
+    name = "test-break"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        add = find(op, "arith.addi")
+        assert add.parent is not None
+        wrong = arith.AddiOp.create(operands=list(add.operands), result_types=[i1], properties=dict(add.properties))
+        add.parent.insert_op_before(wrong, add)
+
+
+def test_verifies_after_every_pass_or_the_named_ones():
+    ctx, module = parsed()
+    run_passes(ctx, module, [_Break()], verify=("cse",))
+    with pytest.raises(PassError, match="cse"):
+        run_passes(ctx, module, parse_passes("cse"), verify=("cse",))
+    ctx, module = parsed()
+    with pytest.raises(PassError, match="test-break"):
+        run_passes(ctx, module, [_Break()])
 
 
 def test_up_to():
