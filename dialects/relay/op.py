@@ -44,7 +44,7 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, traits_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -453,8 +453,3 @@ def _parse_float(parser: Parser) -> float:
             return -float(word) if negative else float(word)
     value = float(parser.parse_number(allow_boolean=False))
     return -value if negative else value
-
-
-def results_of(op: Operation) -> tuple[OpResult, ...]:
-    """The results of an operation as a tuple."""
-    return tuple(op.results)

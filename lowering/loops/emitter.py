@@ -78,11 +78,6 @@ class Lanes:
         return isinstance(self.valid, SSAValue) or self.valid < self.count
 
 
-def zero_attribute(type_: Attribute) -> Any:
-    """The zero of a scalar type as an attribute."""
-    return FloatAttr(0.0, cast(Any, type_)) if is_float(type_) else IntegerAttr(0, cast(Any, type_))
-
-
 class Emitter:
     """Emits operations at the innermost open scope; constants go to the outermost one, once each."""
 

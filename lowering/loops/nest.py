@@ -37,11 +37,6 @@ class Task:
     epilogue_input: int = -1
     """Which input of the epilogue the output is."""
 
-    @property
-    def result_view(self) -> Structured:
-        """The generic that writes the final value."""
-        return self.epilogue or self.view
-
 
 def finish(emit: Emitter, task: Task, values: Sequence[SSAValue], point: Point) -> None:
     """Runs the epilogue, if any, on the values at a point of the main generic, and stores the result."""

@@ -7,7 +7,7 @@ sides agree. The type that a hole is bound to gives way to `?` where it meets a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
@@ -249,9 +249,3 @@ def _unify_tensors(a: TensorTerm, b: TensorTerm, left: Term, right: Term) -> Non
                     term.shape[position] = ANY
         elif one != other:
             raise MismatchError(left, right, f"dimension {position} is {one} in the one and {other} in the other")
-
-
-def fields_of(term: Term, head: str) -> Sequence[Term] | None:
-    """The arguments of a constructor of this kind, or None."""
-    found = prune(term)
-    return found.args if isinstance(found, Con) and found.head == head else None
