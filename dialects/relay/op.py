@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import types as python_types
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -33,24 +32,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transform
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseArrayBase,
-    FloatAttr,
     FunctionType,
-    IntegerAttr,
     StringAttr,
     TensorType,
-    f64,
-    i1,
-    i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, traits_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from relay_mlir.dialects.relay.attribute_values import decode, encode, parse_value, print_value, unwrap
 from relay_mlir.dialects.relay.language_types import IncompleteType, is_complete
 from relay_mlir.dialects.relay.registry import Operators
 from relay_mlir.dialects.relay.types import Tensor, compatible
@@ -157,73 +150,11 @@ def _attribute_types(cls: type[Operator]) -> Mapping[str, Any]:
     return {name: hint for name, hint in typing.get_type_hints(cls).items() if name in names}
 
 
-def _unwrap(hint: Any) -> tuple[Any, bool]:
-    """The type without `| None`, and whether None was in it."""
-    if isinstance(hint, python_types.UnionType) or typing.get_origin(hint) is typing.Union:
-        rest = [arg for arg in typing.get_args(hint) if arg is not type(None)]
-        return rest[0], True
-    return hint, False
-
-
-def _encode(value: Any, hint: Any) -> Attribute:
-    """The IR attribute of an attribute value of the declared type."""
-    if hint is bool:
-        return IntegerAttr(int(value), i1)
-    if hint is int:
-        return IntegerAttr(value, i64)
-    if hint is float:
-        return FloatAttr(float(value), f64)
-    if hint is str:
-        return StringAttr(value)
-    if typing.get_origin(hint) is tuple:
-        item = typing.get_args(hint)[0]
-        if item is int:
-            return DenseArrayBase.from_list(i64, list(value))
-        if item is float:
-            return DenseArrayBase.from_list(f64, [float(v) for v in value])
-        return ArrayAttr([_encode(v, item) for v in value])
-    return cast(Attribute, value)
-
-
-def _decode(attribute: Attribute, hint: Any) -> Any:
-    """The attribute value of the declared type; raises VerifyException for an IR attribute of another kind."""
-    match attribute:
-        case IntegerAttr() if hint is bool and attribute.type == i1:
-            return bool(attribute.value.data)
-        case IntegerAttr() if hint is int and attribute.type == i64:
-            return attribute.value.data
-        case FloatAttr() if hint is float:
-            return attribute.value.data
-        case StringAttr() if hint is str:
-            return attribute.data
-        case DenseArrayBase() if typing.get_origin(hint) is tuple:
-            return _numbers(attribute)
-        case ArrayAttr() if typing.get_origin(hint) is tuple:
-            item = typing.get_args(hint)[0]
-            return tuple(_decode(v, item) for v in attribute.data)
-        case TypeAttribute() if hint is Attribute:
-            return attribute
-        case _:
-            raise VerifyException(f"expected a value of type {_describe(hint)}, but found {attribute}")
-
-
-def _numbers(array: Attribute) -> tuple[int | float, ...]:
-    return tuple(cast(Any, array).get_values())
-
-
-def _describe(hint: Any) -> str:
-    if hint is Attribute:
-        return "element type"
-    if typing.get_origin(hint) is tuple:
-        return f"list of {_describe(typing.get_args(hint)[0])}"
-    return cast(str, hint.__name__)
-
-
 def encode_attributes(op: Operator) -> dict[str, Attribute]:
     """The IR properties of an operator: its attributes other than None."""
     hints = _attribute_types(type(op))
     values = {name: getattr(op, name) for name in hints}
-    return {name: _encode(value, _unwrap(hints[name])[0]) for name, value in values.items() if value is not None}
+    return {name: encode(value, unwrap(hints[name])[0]) for name, value in values.items() if value is not None}
 
 
 def checked_types(op: Operator | type[Operator], found: Sequence[Attribute]) -> list[Tensor]:
@@ -260,11 +191,11 @@ class RelayOp(IRDLOperation):
             if attribute is None:
                 if field.default is dataclasses.MISSING:
                     raise VerifyException(f"attribute '{name}' is required")
-                if field.default is not None and _unwrap(hints[name])[1]:
+                if field.default is not None and unwrap(hints[name])[1]:
                     values[name] = None
                 continue
             try:
-                values[name] = _decode(attribute, _unwrap(hints[name])[0])
+                values[name] = decode(attribute, unwrap(hints[name])[0])
             except VerifyException as e:
                 raise VerifyException(f"attribute '{name}': {e}") from e
         return self.OPERATOR(**values)
@@ -302,10 +233,10 @@ class RelayOp(IRDLOperation):
         for name, field in attribute_fields(self.OPERATOR).items():
             attribute = self.properties.get(name)
             if attribute is None:
-                if field.default is not None and _unwrap(hints[name])[1]:
+                if field.default is not None and unwrap(hints[name])[1]:
                     entries.append((name, None))
             elif field.default is dataclasses.MISSING or (
-                field.default is None or _encode(field.default, _unwrap(hints[name])[0]) != attribute
+                field.default is None or encode(field.default, unwrap(hints[name])[0]) != attribute
             ):
                 entries.append((name, attribute))
         if entries or self.attributes:
@@ -366,7 +297,7 @@ def _default_properties(cls: type[Operator], properties: dict[str, Attribute]) -
             if properties[name] == _NONE:
                 del properties[name]
         elif field.default is not dataclasses.MISSING and field.default is not None:
-            properties[name] = _encode(field.default, _unwrap(hints[name])[0])
+            properties[name] = encode(field.default, unwrap(hints[name])[0])
 
 
 _NONE = StringAttr("relay.none")
@@ -375,35 +306,7 @@ _NONE = StringAttr("relay.none")
 
 def _print_entry(printer: Printer, name: str, attribute: Attribute | None) -> None:
     printer.print_string(f"{name} = ")
-    _print_value(printer, attribute)
-
-
-def _print_value(printer: Printer, attribute: Attribute | None) -> None:
-    match attribute:
-        case None:
-            printer.print_string("none")
-        case IntegerAttr():
-            printer.print_int(attribute.value.data, cast(Any, attribute.type))
-        case FloatAttr():
-            printer.print_string(_float_literal(attribute.value.data))
-        case DenseArrayBase():
-            with printer.in_square_brackets():
-                printer.print_list(
-                    _numbers(attribute),
-                    lambda v: printer.print_string(str(v) if isinstance(v, int) else _float_literal(v)),
-                )
-        case ArrayAttr():
-            with printer.in_square_brackets():
-                printer.print_list(attribute.data, lambda v: _print_value(printer, v))
-        case _:
-            printer.print_attribute(attribute)
-
-
-def _float_literal(value: float) -> str:
-    text = repr(value)
-    if "e" in text and "." not in text:
-        text = text.replace("e", ".0e")
-    return text
+    print_value(printer, attribute)
 
 
 def _parse_entry(
@@ -424,32 +327,8 @@ def _parse_entry(
     if key in properties:
         parser.raise_error(f"attribute '{key}' is given twice", start, start + len(key))
     parser.parse_punctuation("=")
-    item, optional = _unwrap(hints[key])
+    item, optional = unwrap(hints[key])
     if optional and parser.parse_optional_keyword("none"):
         properties[key] = _NONE
         return
-    properties[key] = _encode(_parse_value(parser, item), item)
-
-
-def _parse_value(parser: Parser, hint: Any) -> Any:
-    if hint is bool:
-        return parser.parse_boolean()
-    if hint is int:
-        return parser.parse_integer(allow_boolean=False)
-    if hint is float:
-        return _parse_float(parser)
-    if hint is str:
-        return parser.parse_str_literal()
-    if typing.get_origin(hint) is tuple:
-        item = typing.get_args(hint)[0]
-        return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_value(parser, item)))
-    return parser.parse_type()
-
-
-def _parse_float(parser: Parser) -> float:
-    negative = parser.parse_optional_punctuation("-") is not None
-    for word in ("inf", "nan"):
-        if parser.parse_optional_keyword(word):
-            return -float(word) if negative else float(word)
-    value = float(parser.parse_number(allow_boolean=False))
-    return -value if negative else value
+    properties[key] = encode(parse_value(parser, item), item)
