@@ -44,6 +44,7 @@ CPU = (
 """To the llvm dialect, for the CPU."""
 
 CPU_LANGUAGE = (
+    "propagate-weights",  # before all that looks at weights
     *RELAY,
     "relay-to-heap",  # what is not primitive; the rest goes the way of every primitive function
     *(name for name in CPU[len(RELAY) :] if name not in ("outline-parallel", "loops-to-llvm")),
@@ -67,6 +68,7 @@ LANGUAGE = (
     "to-graph-normal-form",
     "to-cps",
     "un-cps",
+    "print-analysis",
 )
 """Passes on programs of the whole language that are run by name."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import bufferization, func, memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 def weight_key(value: SSAValue) -> str | None:
     """The name of the weight that a tensor is, or None."""
+    if isinstance(value, OpResult) and isinstance(value.op, heap.WeightOp):
+        return value.op.key.string_value()
     if isinstance(value, OpResult) and isinstance(value.op, bufferization.ToTensorOp):
         source = value.op.memref
         if isinstance(source, OpResult) and isinstance(source.op, memref.GetGlobalOp):
@@ -44,6 +46,23 @@ def _erase_unused(op: Operation) -> None:
         _erase_unused(source)
 
 
+def _read(call: func.CallOp | heap.KernelOp, index: int, key: str, type_: MemRefType) -> SSAValue:
+    """Reads a weight for an argument of a call, with the location of what was read before."""
+    location = cast(OpResult, call.operands[index]).op.location
+    builder = Builder(InsertPoint.before(call))
+    if isinstance(call, heap.KernelOp):
+        pointer = builder.insert(heap.WeightOp(key))
+        pointer.location = location
+        inputs = list(call.tensors.inputs)
+        inputs[index] = tensor(type_.get_shape(), type_.element_type)
+        call.properties["tensors"] = FunctionType.from_lists(inputs, list(call.tensors.outputs))
+        return pointer.result
+    buffer = builder.insert(memref.GetGlobalOp(key, type_))
+    value = builder.insert(bufferization.ToTensorOp(buffer, restrict=True))
+    buffer.location = value.location = location
+    return value.tensor
+
+
 class WeightArguments:
     """The calls and weights of a module."""
 
@@ -51,9 +70,9 @@ class WeightArguments:
         self._module = module
         self._store = store
         self._globals = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, memref.GlobalOp)}
-        self._calls: dict[str, list[func.CallOp]] = {}
+        self._calls: dict[str, list[func.CallOp | heap.KernelOp]] = {}
         for op in module.walk():
-            if isinstance(op, func.CallOp):
+            if isinstance(op, func.CallOp | heap.KernelOp):
                 self._calls.setdefault(op.callee.string_value(), []).append(op)
 
     def is_weight(self, value: SSAValue, function: func.FuncOp) -> bool:
@@ -85,11 +104,7 @@ class WeightArguments:
             old = cast(OpResult, call.operands[argument.index]).op
             key = cast(str, weight_key(old.results[0]))
             self._define(key, f"{key}.{suffix}", type_, derive)
-            builder = Builder(InsertPoint.before(call))
-            buffer = builder.insert(memref.GetGlobalOp(f"{key}.{suffix}", type_))
-            value = builder.insert(bufferization.ToTensorOp(buffer, restrict=True))
-            buffer.location = value.location = old.location
-            call.operands[argument.index] = value.tensor
+            call.operands[argument.index] = _read(call, argument.index, f"{key}.{suffix}", type_)
             _erase_unused(old)
         fresh = function.body.block.insert_arg(tensor(shape, element), argument.index)
         fresh.name_hint = argument.name_hint
