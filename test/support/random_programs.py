@@ -343,10 +343,15 @@ class _Generator:
     def value(self, scope: Scope, type_: Attribute, depth: int) -> SSAValue:
         """An expression of this type; `depth` bounds how deep it nests."""
         present = [value for value in scope.values if value.type == type_]
-        if present and (depth <= 0 or self.budget <= 0 or self.chance(0.3)):
-            return self.random.choice(present[-4:] if self.chance(0.7) else present)
+        if present and (depth <= 0 or self.budget <= 0 or self.chance(0.4)):
+            return self.random.choice(present[-4:] if self.chance(0.5) else present)
+        if present and self.budget > 0 and type_ in (INT, FLOAT, VECTOR, MATRIX) and self.chance(0.5):
+            operands = [self.random.choice(present), self.random.choice(present)]
+            return self.apply_operator(scope, self.arithmetic(), *operands)
         if depth <= 0 or self.budget <= 0:
             return self.leaf(scope, type_)
+        if self.chance(0.3):
+            self.value(scope, self.any_type(1), depth - 1)  # bound before it is needed, or never needed
         ways = [self.branch, self.matched, self.applied, self.applied, self.through_tuple, self.identity]
         if self.functions:
             ways += [self.called, self.called]
@@ -410,8 +415,10 @@ class _Generator:
         if type_ in (VECTOR, MATRIX) and self.chance(0.4):
             other = self.random.choice([FLOAT, VECTOR])
         operands = self.shuffled([self.value(scope, type_, depth), self.value(scope, other, depth)])
-        operators = [Add(), Subtract(), Multiply(), Maximum(), Minimum()]
-        return self.apply_operator(scope, self.random.choice(operators), *operands)
+        return self.apply_operator(scope, self.arithmetic(), *operands)
+
+    def arithmetic(self) -> Operator:
+        return self.random.choice([Add(), Subtract(), Multiply(), Maximum(), Minimum()])
 
     def apply_operator(self, scope: Scope, operator: Operator, *operands: SSAValue) -> SSAValue:
         return self.emit(scope, operator.on(*operands))
