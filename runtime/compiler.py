@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, TensorType
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     import onnx
 
     from relay_mlir.runtime.value_images import ValueTypes
+
+ExportedProgram: TypeAlias = Any
+"""A torch.export.ExportedProgram; the package torch need not be installed."""
 
 MAX_THREADS = 1024
 PREFIX = "relay_model"
@@ -71,7 +74,7 @@ class Options:
 
 
 def compile(
-    model: str | Path | onnx.ModelProto,
+    model: str | Path | onnx.ModelProto | ExportedProgram,
     target: str = "cpu",
     shapes: Mapping[str, Sequence[int] | int] | None = None,
     threads: int = 1,
@@ -80,8 +83,9 @@ def compile(
 ) -> Executable:
     """Compiles a model and loads it into this process.
 
-    `model` is the path of an `.onnx` or (relay) `.mlir` file, or an `onnx.ModelProto`. `shapes` gives dimensions that
-    the model leaves open their sizes: the name of an input its shape, or the name of a dimension its size. `values`
+    `model` is the path of an `.onnx`, `.pt2` (torch.export) or (relay) `.mlir` file, an `onnx.ModelProto`, or a
+    `torch.export.ExportedProgram`. `shapes` gives dimensions that the model leaves open their sizes: the name of an
+    input its shape, or the name of a dimension (of a symbol of torch, such as `s77`) its size. `values`
     makes inputs part of the program. `threads` is the largest number of threads of a run. `numerics` is `relaxed` or
     `strict`. Raises ModelError for a model that cannot be imported and CompileError for one that cannot be compiled.
     """
@@ -122,7 +126,7 @@ def make_context() -> RelayContext:
 
 
 def import_model(
-    model: str | Path | onnx.ModelProto,
+    model: str | Path | onnx.ModelProto | ExportedProgram,
     ctx: RelayContext,
     shapes: Mapping[str, Sequence[int] | int] | None = None,
     values: Mapping[str, np.ndarray] | None = None,
@@ -136,15 +140,31 @@ def import_model(
             if shapes or values:
                 raise ModelError("shapes and values bind the inputs of ONNX models; edit the types of the .mlir file")
             return _read_mlir(path, ctx)
+        if path.suffix == ".pt2":
+            return _import_torch(path, ctx, shapes, values)
         if path.suffix != ".onnx":
-            raise ModelError(f"'{path}': expected a name that ends in .onnx or .mlir, but found '{path.suffix}'")
+            raise ModelError(f"'{path}': expected a name that ends in .onnx, .pt2 or .mlir, but found '{path.suffix}'")
+    elif type(model).__name__ == "ExportedProgram":
+        return _import_torch(model, ctx, shapes, values)
     elif type(model).__name__ != "ModelProto":
-        raise InputError(f"a model is a path or an onnx.ModelProto, but this is a {type(model).__name__}")
+        found = type(model).__name__
+        raise InputError(f"a model is a path, an onnx.ModelProto or a torch ExportedProgram, but this is a {found}")
     try:
         from relay_mlir.frontends.onnx.importer import import_onnx
     except ModuleNotFoundError as error:
         raise ModelError(f"reading ONNX needs the package '{error.name}': pip install relay-mlir[onnx]") from error
     return import_onnx(model, ctx, shapes, values)
+
+
+def _import_torch(
+    model: Path | ExportedProgram,
+    ctx: RelayContext,
+    shapes: Mapping[str, Sequence[int] | int] | None,
+    values: Mapping[str, np.ndarray] | None,
+) -> ModuleOp:
+    from relay_mlir.frontends.torch import import_torch
+
+    return import_torch(model, ctx, shapes, values)
 
 
 def _read_mlir(path: Path, ctx: RelayContext) -> ModuleOp:

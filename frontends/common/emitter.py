@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.relay import OPERATORS
-from relay_mlir.dialects.relay.core import ConstantOp, WeightOp
+from relay_mlir.dialects.relay.core import ConstantOp, FuncOp, WeightOp
 from relay_mlir.dialects.relay.op import Operator, checked_types
 from relay_mlir.dialects.relay.types import Tensor, is_static, numpy_dtype, type_of
 from relay_mlir.dialects.relay.weights import WeightStore
@@ -35,6 +35,8 @@ class Emitter:
         self.weights = weights
         self.added: set[str] = set()
         """The keys that this import put into the store."""
+        self.functions: list[FuncOp] = []
+        """Functions beside `@main` that it calls."""
         self.location = NameLoc(StringAttr(""), NoneAttr())
 
     @contextmanager
