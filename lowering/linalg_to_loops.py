@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from relay_mlir.dialects import upstream
-from relay_mlir.lowering.loops.collapse import collapse
+from relay_mlir.lowering.loops.collapse import collapse, squeeze
 from relay_mlir.lowering.loops.contract import ContractionKernel
 from relay_mlir.lowering.loops.emitter import Emitter
 from relay_mlir.lowering.loops.nest import Task, emit_task, follows
@@ -187,19 +187,26 @@ class LinalgToLoopsPass(ModulePass):
         emit.location = task.view.op.location
         schedule = schedule_of(task.view.op)
         contracted = contraction(task.view) if schedule else None
-        temporary: Structured | None = None
         if schedule is not None and contracted is not None:
             ContractionKernel(emit, task, contracted, schedule).run()
         else:
-            if task.epilogue is None:
-                temporary = collapse(emit, task.view)
-                task = Task(temporary, task.initial, None)
-            emit_task(emit, task, self.vector_bits)
-        if temporary is not None and temporary.op is not found.task.view.op:
-            temporary.op.erase()
+            self._emit_nest(emit, task)
         for member in reversed(found.members):
             member.detach()
             member.erase()
+
+    def _emit_nest(self, emit: Emitter, task: Task) -> None:
+        """Emits a task as plain loops, on the simplest views of its operands."""
+        views = [squeeze(emit, task.view)]
+        if task.epilogue is None:
+            views.append(collapse(emit, views[0]))
+            emit_task(emit, Task(views[-1], task.initial, None), self.vector_bits)
+        else:
+            views.append(squeeze(emit, task.epilogue))
+            emit_task(emit, Task(views[0], task.initial, views[1], task.epilogue_input), self.vector_bits)
+        originals = {task.view.op, task.epilogue.op if task.epilogue else task.view.op}
+        for made in {view.op for view in views} - originals:
+            made.erase()
 
     def _simple(self, op: linalg.FillOp | memref.CopyOp) -> None:
         emit = self._emitter(op)

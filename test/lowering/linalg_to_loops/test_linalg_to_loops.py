@@ -71,6 +71,8 @@ CASES: list[tuple[str, Operator, list[np.ndarray]]] = [
     ("conv2d, grouped", op("nn.conv2d", **nhwc(groups=2)), [data(1, 6, 6, 8), data(3, 3, 4, 34)]),
     ("conv2d, depthwise", op("nn.conv2d", **nhwc(groups=35)), [data(1, 9, 9, 35), data(3, 3, 1, 35)]),
     ("conv2d, channels first", op("nn.conv2d", padding=(1, 1, 1, 1)), [data(1, 3, 18, 18), data(6, 3, 3, 3)]),
+    ("conv2d, one output", op("nn.conv2d", **nhwc(padding=(1, 1, 1, 1))), [data(1, 9, 9, 33), data(3, 3, 33, 1)]),
+    ("conv2d, one in, one out", op("nn.conv2d", **nhwc(strides=(1, 2))), [data(1, 1, 90, 1), data(1, 40, 1, 1)]),
     ("conv1d", op("nn.conv1d", data_layout="NWC", kernel_layout="WIO"), [data(2, 40, 4), data(5, 4, 33)]),
     ("conv3d", op("nn.conv3d"), [data(1, 2, 5, 6, 7), data(3, 2, 2, 2, 2)]),
     ("conv2d_transpose", op("nn.conv2d_transpose", strides=(2, 2)), [data(1, 4, 5, 5), data(4, 6, 3, 3)]),
