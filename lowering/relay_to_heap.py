@@ -512,7 +512,7 @@ def _write_entry(module: _Module, op: FuncOp) -> None:
         result = build.value(heap.CallOp(module.renamed(ENTRY), arguments))
         _store_outputs(build, result, cast("list[Tensor]", list(op.function_type.outputs)))
     else:
-        arguments = []
+        arguments: list[SSAValue] = []
         for index, type_ in enumerate(op.function_type.inputs):
             word = build.value(heap.LoadOp(build.value(heap.ArrayOp("input", index)), field_type(type_, op)))
             arguments.append(build.convert(word, value_type(type_, op)))

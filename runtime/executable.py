@@ -151,8 +151,9 @@ class _Code:
         symbols = {weights_symbol(program.prefix): self._weights.ctypes.data} if program.weights.size else {}
         self._loaded: Loaded = load([program.code], symbols)
         prefix = self._prefix = program.prefix
+        self._run: Any = None
         if program.values is not None:
-            self._run = None  # its functions are those of ValueExecutable
+            pass  # it is run by functions of its own: see ValueExecutable
         elif program.shapes is None:
             self._run = self._function(f"{prefix}_run", ctypes.c_int32, [ctypes.c_void_p] * 3)
         else:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import TupleType
+from xdsl.ir import TypeAttribute
 
 from relay_mlir.dialects.errors import InputError, RunError
 from relay_mlir.lowering.diagnostics import did_you_mean
@@ -46,7 +47,9 @@ class ValueExecutable(Executable):
             if len(outputs) == 1:
                 ((name, type_),) = outputs.items()
                 return {name: read_value(word, type_, self._types)}
-            found = read_value(word, TupleType(list(outputs.values())), self._types)
+            found = read_value(
+                word, TupleType(tuple(cast(TypeAttribute, type_) for type_ in outputs.values())), self._types
+            )
             return dict(zip(outputs, found, strict=True))
         finally:
             call.close()
@@ -74,9 +77,7 @@ class _Call:
         image.copy_to(address)
         inputs = (ctypes.c_void_p * max(len(image.roots), 1))(*[address + at for at in image.roots])
         outputs = (ctypes.c_void_p * 1)(ctypes.addressof(self._result))
-        self._code.check(
-            self._run(self._code.model, self._heap, ctypes.addressof(inputs), ctypes.addressof(outputs))
-        )
+        self._code.check(self._run(self._code.model, self._heap, ctypes.addressof(inputs), ctypes.addressof(outputs)))
         return self._result.value
 
     def close(self) -> None:

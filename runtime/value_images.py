@@ -125,7 +125,7 @@ class Image:
         """Writes a value's word at an offset; what it holds is put on the list."""
         match type_:
             case TensorType():
-                self._tensor(value, cast(Tensor, type_), at)
+                self._tensor(value, type_, at)
             case ADTType():
                 given = cast(ADT, value)
                 constructors = self._types.constructors(type_)
@@ -214,7 +214,7 @@ def read_value(word: int, type_: Attribute, types: ValueTypes) -> Any:
         nodes.append(node)
         match type_:
             case TensorType():
-                node.value = _read_tensor(word, cast(Tensor, type_))
+                node.value = _read_tensor(word, type_)
             case ADTType():
                 constructors = types.constructors(type_)
                 tag = word >> 1 if word & 1 else ctypes.c_uint16.from_address(word + 8).value
