@@ -10,6 +10,7 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, bufferization, func, memref, scf
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseIntOrFPElementsAttr,
     FunctionType,
     LocationAttr,
@@ -235,12 +236,30 @@ class _Lowering:
         made = self.insert(builder, scf.IfOp(scalar, types, regions[0], regions[1]), op.location)
         self.define(op, made.results)
 
+    def name_dims(self, op: FuncOp) -> None:
+        """Makes dimensions of arguments that have one name one size, which is checked.
+
+        The function attribute `dim_names = [["N", "", ...], ...]` names the dimensions of each argument.
+        """
+        named = cast("ArrayAttr[ArrayAttr[StringAttr]]", op.attributes.get("dim_names", ArrayAttr([])))
+        first: dict[str, int] = {}
+        for argument, names in zip(op.args, named, strict=False):
+            (value,) = self.values[argument]
+            shape = list(self.sizes.shape(value))
+            for place, name in enumerate(names):
+                if name.data and isinstance(shape[place], Dim):
+                    size = first.setdefault(name.data, shape[place])
+                    self.sizes.require(shape[place], size, op.location)
+                    shape[place] = size
+            self.sizes.shapes[value] = tuple(shape)
+
     def function(self, op: FuncOp, target: Block) -> func.FuncOp:
         for argument in op.args:
             flat = [target.insert_arg(type_, len(target.args)) for type_ in flat_types(argument.type, op)]
             if len(flat) == 1:
                 flat[0].name_hint = argument.name_hint
             self.values[argument] = tuple(flat)
+        self.name_dims(op)
         self.block(op.block, target, func.ReturnOp)
         returned = cast(Operation, target.last_op).operands
         self.summaries[op.sym_name.data] = Summary(

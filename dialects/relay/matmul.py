@@ -155,7 +155,7 @@ class BatchMatmul(Operator):
             (columns, depth) if self.transpose_b else (depth, columns),
         )
         maps = [
-            dims(batch if build.shape(arg)[0] == shape[0] else constant_expr(0), *order, rank=4)
+            dims(constant_expr(0) if build.shape(arg)[0] == 1 != shape[0] else batch, *order, rank=4)
             for arg, order in zip(args, orders, strict=True)
         ]
         return [contract(build, args, maps, shape, 1, results[0].element_type)]

@@ -125,7 +125,7 @@ class MeanReduction(PoolReduction):
         wide, unsigned = self.total_element(element), is_unsigned(element)
         fixed = 1
         for count in counts:
-            fixed *= count if isinstance(count, int) else 1
+            fixed *= 1 if isinstance(count, SSAValue) else count
         varying = [(axis, count) for axis, count in zip(axes, counts, strict=True) if isinstance(count, SSAValue)]
 
         def divide(s: ScalarBuilder, total: SSAValue, *lengths: SSAValue) -> SSAValue:

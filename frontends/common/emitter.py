@@ -14,9 +14,10 @@ from xdsl.utils.exceptions import VerifyException
 from relay_mlir.dialects.relay import OPERATORS
 from relay_mlir.dialects.relay.core import ConstantOp, FuncOp, WeightOp
 from relay_mlir.dialects.relay.op import Operator, checked_types
-from relay_mlir.dialects.relay.types import Tensor, is_static, numpy_dtype, type_of
+from relay_mlir.dialects.relay.types import ANY, Shape, Tensor, is_static, numpy_dtype, show_shape, tensor, type_of
 from relay_mlir.dialects.relay.weights import WeightStore
 from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.shapes import is_symbolic, reshape_codes
 from relay_mlir.frontends.common.value import Value
 
 INLINE = 16
@@ -85,7 +86,8 @@ class Emitter:
             raise Problem(f"it needs the relay operator {name}, which does not exist")
         operator = OPERATORS[name](**attributes)
         try:
-            types = list(operator.infer(checked_types(operator, [operand.type for operand in operands])))
+            given = checked_types(operator, [tensor(operand.shape, operand.element) for operand in operands])
+            types = list(operator.infer(given))
             load = _loader(operator, operands) if all(operand.known for operand in operands) else None
             if load is not None and _is_small([*(operand.type for operand in operands), *types]):
                 return [self.constant(array) for array in load()]
@@ -93,8 +95,13 @@ class Emitter:
         except VerifyException as e:
             raise Problem(str(e)) from e
         return [
-            Value(cast(Tensor, result.type), ssa=result, load=None if load is None else _item(load, position))
-            for position, result in enumerate(op.results)
+            Value(
+                cast(Tensor, result.type),
+                ssa=result,
+                load=None if load is None else _item(load, position),
+                shape=type_.get_shape(),
+            )
+            for position, (result, type_) in enumerate(zip(op.results, types, strict=True))
         ]
 
     # Constants.
@@ -152,7 +159,17 @@ class Emitter:
         """The tensor with another shape, where one -1 may stand for what is left; as it is where nothing changes."""
         if tuple(shape) == value.shape:
             return value
+        if ANY in shape:
+            return self._open_reshape(value, tuple(shape))
         return self.op("reshape", value, newshape=tuple(shape), allowzero=True)
+
+    def _open_reshape(self, value: Value, shape: Shape) -> Value:
+        """`reshape` to a shape with open dimensions, in the codes of the operator."""
+        codes = reshape_codes(value.shape, shape) if is_symbolic((*value.shape, *shape)) else None
+        if codes is None:
+            shapes = f"{show_shape(value.shape)} to {show_shape(shape)}"
+            raise Problem(f"the reshape of {shapes} needs sizes that are not known: bind the model's inputs with --shape")
+        return self.op("reshape", value, newshape=codes)
 
     def transpose(self, value: Value, axes: Sequence[int]) -> Value:
         """The tensor with permuted axes; the same one where nothing changes."""

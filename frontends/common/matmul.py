@@ -7,6 +7,7 @@ from math import prod
 from relay_mlir.dialects.relay.types import broadcast_shapes
 from relay_mlir.frontends.common.emitter import Emitter
 from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.shapes import is_symbolic
 from relay_mlir.frontends.common.value import Value
 
 
@@ -30,8 +31,9 @@ def _batched(c: Emitter, a: Value, b: Value) -> Value:
     batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if a.rank == b.rank == 3 and (a.shape[0] == b.shape[0] or 1 in (a.shape[0], b.shape[0])):
         return c.op("nn.batch_matmul", a, b)
-    a.static_shape(why, range(a.rank))
-    b.static_shape(why, range(b.rank))
+    for x in (a, b):
+        if not is_symbolic(x.shape):
+            x.static_shape(why, range(x.rank))
 
     def flattened(x: Value) -> Value:
         if prod(x.shape[:-2]) != 1:

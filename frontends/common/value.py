@@ -19,6 +19,7 @@ class Value:
 
     `load` reads or computes the elements (none: they are known at run time only). `name` is the name a weight gets.
     `dims` holds what is known of a vector that is computed from shapes: its elements, ANY for those not known.
+    `shape`, where given, says what the open dimensions of the type depend on.
     """
 
     def __init__(
@@ -29,8 +30,10 @@ class Value:
         load: Callable[[], np.ndarray] | None = None,
         name: str = "",
         dims: tuple[int, ...] | None = None,
+        shape: Shape | None = None,
     ):
         self.type = type_
+        self._shape = shape
         self.ssa = ssa
         self.load = load
         self.name = name
@@ -38,7 +41,8 @@ class Value:
 
     @property
     def shape(self) -> Shape:
-        return self.type.get_shape()
+        """The shape; open dimensions are Dims where it is known what they depend on."""
+        return self.type.get_shape() if self._shape is None else self._shape
 
     @property
     def rank(self) -> int:

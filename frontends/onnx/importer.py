@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.errors import ModelError
 from relay_mlir.dialects.relay.core import FuncOp, ReturnOp, WeightOp
+from relay_mlir.dialects.relay.dims import plain
 from relay_mlir.dialects.relay.types import element_type, tensor
 from relay_mlir.dialects.relay.weights import RelayContext
 from relay_mlir.frontends.common.emitter import Emitter
@@ -23,7 +24,7 @@ from relay_mlir.frontends.common.problem import Problem
 from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.functions import bind_attributes, has_body, specified_function
 from relay_mlir.frontends.onnx.graph import FAILED, Failed, Scope, captured_names, in_order
-from relay_mlir.frontends.onnx.inputs import Bindings
+from relay_mlir.frontends.onnx.inputs import Bindings, name_of_dim
 from relay_mlir.frontends.onnx.node import NodeView
 from relay_mlir.frontends.onnx.reader import TensorReader, declared_type, numpy_type, read_model
 from relay_mlir.frontends.onnx.registry import handler_of
@@ -76,6 +77,8 @@ class _Importer:
         self.emitter = Emitter(Block(), ctx.weights)
         self.functions = {(_domain(f.domain), f.name): f for f in model.functions}
         self.depth = 0
+        self.dim_names: list[tuple[str, ...]] = []
+        """The names of the dimensions of each argument, empty for those that have none."""
 
     def run(self) -> ModuleOp:
         """Imports the model; raises ModelError."""
@@ -151,10 +154,11 @@ class _Importer:
                 if bound is not None:
                     scope.define(proto.name, self.emitter.constant(bound, proto.name))
                     continue
-                type_ = tensor(shape, element_type(dtype))
+                type_ = tensor(plain(shape), element_type(dtype))
                 argument = self.emitter.entry.insert_arg(type_, len(names))
                 argument.name_hint = _hint(proto.name)
-                scope.define(proto.name, Value(type_, ssa=argument))
+                scope.define(proto.name, Value(type_, ssa=argument, shape=shape))
+                self.dim_names.append(tuple(name_of_dim(size) for size in shape))
                 names.append(proto.name)
             except Problem as e:
                 scope.fail([proto.name])
@@ -323,6 +327,8 @@ class _Importer:
         type_ = FunctionType.from_lists([arg.type for arg in block.args], returned)
         func = FuncOp("main", type_, Region(block))
         func.attributes["input_names"] = ArrayAttr(map(StringAttr, inputs))
+        if any(name for dims in self.dim_names for name in dims):
+            func.attributes["dim_names"] = ArrayAttr(ArrayAttr(map(StringAttr, dims)) for dims in self.dim_names)
         func.attributes["output_names"] = ArrayAttr(map(StringAttr, outputs))
         module = ModuleOp([func])
         func.location = module.location = NameLoc(StringAttr(self.model.graph.name or "main"), NoneAttr())

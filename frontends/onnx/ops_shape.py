@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from math import prod
 
-from relay_mlir.dialects.relay.types import ANY, broadcast_shapes, normalize_axes, normalize_axis, show_shape
+from relay_mlir.dialects.relay.types import (
+    ANY,
+    broadcast_shapes,
+    normalize_axes,
+    normalize_axis,
+    num_elements,
+    show_shape,
+)
 from relay_mlir.frontends.common.emitter import Emitter
 from relay_mlir.frontends.common.problem import Problem
+from relay_mlir.frontends.common.shapes import completed, is_symbolic, reshape_codes
 from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.dims import dims_of, open_dims, shape_codes, vector_of
 from relay_mlir.frontends.onnx.node import NodeView
@@ -24,7 +32,7 @@ def shape(c: Emitter, node: NodeView) -> Value:
 @converts("Size")
 def size(c: Emitter, node: NodeView) -> Value:
     x = node.input(0)
-    return vector_of(c, [ANY if ANY in x.shape else prod(x.shape)], ())
+    return vector_of(c, [num_elements(x.shape)], ())
 
 
 @converts("Reshape")
@@ -36,12 +44,18 @@ def reshape_before_5(c: Emitter, node: NodeView) -> Value:
 @converts("Reshape", since=5)
 def reshape(c: Emitter, node: NodeView) -> Value:
     x, target = node.input(0), node.input(1)
+    allowzero = node.has("allowzero") and node.flag("allowzero")
+    wanted = dims_of(target)
+    if wanted is not None and ANY in (*x.shape, *wanted) and is_symbolic((*x.shape, *wanted)):
+        shape = completed(wanted, x.shape, allowzero)
+        if shape is not None and reshape_codes(x.shape, shape) is not None:
+            return c.reshape(x, shape)
     codes = shape_codes(target)
     if codes is None:
         codes = tuple(int(v) for v in node.known(1).reshape(-1))
     if any(code < -1 for code in codes):
         raise Problem(f"the shape {list(codes)} has a negative size")
-    return c.op("reshape", x, newshape=codes, allowzero=node.has("allowzero") and node.flag("allowzero"))
+    return c.op("reshape", x, newshape=codes, allowzero=allowzero)
 
 
 @converts("Flatten")
@@ -52,6 +66,8 @@ def flatten(c: Emitter, node: NodeView) -> Value:
         raise Problem(f"attribute 'axis' is {axis}, but must be in {-x.rank} to {x.rank}")
     axis = axis + x.rank if axis < 0 else axis
     front, back = (ANY if ANY in part else prod(part) for part in (x.shape[:axis], x.shape[axis:]))
+    if ANY in x.shape and is_symbolic(x.shape):
+        return c.reshape(x, (num_elements(x.shape[:axis]), num_elements(x.shape[axis:])))
     if front == ANY and back == ANY:
         x.static_shape("the sizes of both dimensions depend on the input")
     if axis == 1 and x.rank == 2:
