@@ -107,8 +107,12 @@ class StridedSlice(Operator):
 
     def infer(self, types: Sequence[Tensor]) -> Sequence[Tensor]:
         shape = types[0].get_shape()
-        ranges = self.ranges(tuple(max(size, 0) for size in shape))
-        sizes = [ANY if size == ANY else count for size, (_, count, _) in zip(shape, ranges, strict=True)]
+        touched = {axis for axis, *_ in self._rows(len(shape))}
+        ranges = self.ranges(tuple(0 if size == ANY else size for size in shape))
+        sizes = [
+            (ANY if axis in touched else size) if size == ANY else count
+            for axis, (size, (_, count, _)) in enumerate(zip(shape, ranges, strict=True))
+        ]
         return [tensor(sizes, types[0].element_type)]
 
     def evaluate(self, args: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
@@ -118,7 +122,10 @@ class StridedSlice(Operator):
         return [data.copy()]
 
     def lower(self, build: LinalgBuilder, args: Sequence[SSAValue], results: Sequence[Tensor]) -> Sequence[SSAValue]:
-        ranges = self.ranges(build.shape(args[0]))
+        shape = build.shape(args[0])
+        ranges = self.ranges(tuple(0 if size == ANY else size for size in shape))
+        # An open dimension is not sliced, or else the size of the result would not be known.
+        ranges = [(0, size, 1) if size == ANY else entry for size, entry in zip(shape, ranges, strict=True)]
         starts, sizes, steps = ([entry[i] for entry in ranges] for i in range(3))
         return [strided(build, args[0], starts, sizes, steps)]
 

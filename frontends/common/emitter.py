@@ -168,7 +168,9 @@ class Emitter:
         codes = reshape_codes(value.shape, shape) if is_symbolic((*value.shape, *shape)) else None
         if codes is None:
             shapes = f"{show_shape(value.shape)} to {show_shape(shape)}"
-            raise Problem(f"the reshape of {shapes} needs sizes that are not known: bind the model's inputs with --shape")
+            raise Problem(
+                f"the reshape of {shapes} needs sizes that are not known: bind the model's inputs with --shape"
+            )
         return self.op("reshape", value, newshape=codes)
 
     def transpose(self, value: Value, axes: Sequence[int]) -> Value:

@@ -118,9 +118,21 @@ def test_shape_arithmetic_on_open_dimensions():
     assert str(main.function_type) == "(tensor<?x3x4xf32>) -> tensor<?x12xf32>"
 
 
-def test_two_open_sizes_of_a_reshape_are_refused():
-    assert "input 1 (shape) must be known" in problems(flattening(-1))[0]
-    assert not problems(flattening(-1), shapes={"batch": 2})
+def test_an_inferred_size_beside_an_open_one():
+    main = main_of(import_onnx(flattening(-1), RelayContext()))
+    assert str(main.function_type) == "(tensor<?x3x4xf32>) -> tensor<?x12xf32>"
+    assert '[["batch", "", ""]]' in str(main)
+
+
+def test_open_sizes_that_no_reshape_can_tell_are_refused():
+    nodes = [
+        helper.make_node("Reshape", ["x", "flat"], ["f"]),
+        helper.make_node("Shape", ["x"], ["s"]),
+        helper.make_node("Reshape", ["f", "s"], ["y"]),
+    ]
+    refused = model(nodes, [info("x", ["a", "b"])], ["y"], {"flat": np.array([-1])})
+    assert "input 1 (shape) must be known" in problems(refused)[0]
+    assert not problems(refused, shapes={"a": 2})
 
 
 @pytest.mark.parametrize("shapes", [{"x": (5, 3, 4)}, {"batch": 5}])
