@@ -9,12 +9,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from onnx import ValueInfoProto
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute
 
-from relay_mlir.dialects.relay.types import ANY, is_integer, is_static, numpy_dtype, tensor
+from relay_mlir.dialects.relay.dims import Dim, atoms_of
+from relay_mlir.dialects.relay.types import ANY, Shape, is_integer, is_static, numpy_dtype, tensor
 from relay_mlir.frontends.common.emitter import Emitter
 from relay_mlir.frontends.common.value import Value
+
+def open_shape(proto: ValueInfoProto, shape: Shape) -> Shape:
+    """The shape of an input with a Dim for each open dimension; those of one name are equal."""
+    declared = proto.type.tensor_type.shape.dim
+    names = [dim.dim_param for dim in declared] if len(declared) == len(shape) else [""] * len(shape)
+    return tuple(
+        Dim.atom(name or (proto.name, place)) if size == ANY else size
+        for place, (name, size) in enumerate(zip(names, shape, strict=True))
+    )
+
+
+def name_of_dim(size: int) -> str:
+    """The name that the model gives an open dimension of an input; empty where it has none."""
+    (name,) = atoms_of(size) or ("",)
+    return name if isinstance(name, str) else ""
+
 
 _LONGEST = 64
 """The length up to which an integer vector may be a vector of dimensions."""

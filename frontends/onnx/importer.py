@@ -16,15 +16,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.errors import ModelError
 from relay_mlir.dialects.relay.core import FuncOp, ReturnOp, WeightOp
-from relay_mlir.dialects.relay.dims import plain
 from relay_mlir.dialects.relay.types import element_type, tensor
 from relay_mlir.dialects.relay.weights import RelayContext
 from relay_mlir.frontends.common.emitter import Emitter
 from relay_mlir.frontends.common.problem import Problem
 from relay_mlir.frontends.common.value import Value
+from relay_mlir.frontends.onnx.dims import name_of_dim, open_shape
 from relay_mlir.frontends.onnx.functions import bind_attributes, has_body, specified_function
 from relay_mlir.frontends.onnx.graph import FAILED, Failed, Scope, captured_names, in_order
-from relay_mlir.frontends.onnx.inputs import Bindings, name_of_dim
+from relay_mlir.frontends.onnx.inputs import Bindings
 from relay_mlir.frontends.onnx.node import NodeView
 from relay_mlir.frontends.onnx.reader import TensorReader, declared_type, numpy_type, read_model
 from relay_mlir.frontends.onnx.registry import handler_of
@@ -154,11 +154,11 @@ class _Importer:
                 if bound is not None:
                     scope.define(proto.name, self.emitter.constant(bound, proto.name))
                     continue
-                type_ = tensor(plain(shape), element_type(dtype))
+                type_ = tensor(shape, element_type(dtype))
                 argument = self.emitter.entry.insert_arg(type_, len(names))
                 argument.name_hint = _hint(proto.name)
-                scope.define(proto.name, Value(type_, ssa=argument, shape=shape))
-                self.dim_names.append(tuple(name_of_dim(size) for size in shape))
+                scope.define(proto.name, Value(type_, ssa=argument, shape=open_shape(proto, shape)))
+                self.dim_names.append(tuple(name_of_dim(size) for size in open_shape(proto, shape)))
                 names.append(proto.name)
             except Problem as e:
                 scope.fail([proto.name])

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto, ValueInfoProto
 
-from relay_mlir.dialects.relay.dims import Dim, atoms_of
 from relay_mlir.dialects.relay.types import ANY, Shape, numpy_dtype, show_shape
 from relay_mlir.frontends.common.problem import Problem
 from relay_mlir.frontends.common.value import Value
@@ -64,7 +63,7 @@ class Bindings:
                 raise Problem(f"the model declares no shape; bind one with --shape {proto.name}=...")
             return dtype, bound
         if bound is None:
-            bound = tuple(self._size(proto.name, place, dim) for place, dim in enumerate(declared))
+            bound = tuple(self.dims.get(dim, ANY) if isinstance(dim, str) else dim for dim in declared)
         if len(bound) != len(declared):
             raise Problem(
                 f"the bound shape {list(bound)} has rank {len(bound)}, but the model declares {len(declared)}"
@@ -75,12 +74,6 @@ class Bindings:
                 name = f"dimension '{dim}'" if isinstance(dim, str) else "the model"
                 raise Problem(f"the bound shape {list(bound)} has {size} where {name} has {expected}")
         return dtype, bound
-
-    def _size(self, name: str, place: int, dim: int | str) -> int:
-        """A dimension of an input as declared, where no shape is bound; an open one is a Dim."""
-        if isinstance(dim, str):
-            return self.dims[dim] if dim in self.dims else Dim.atom(dim)
-        return Dim.atom((name, place)) if dim == ANY else dim
 
     def value(self, name: str, dtype: np.dtype[Any], shape: Shape) -> np.ndarray | None:
         """The value bound to an input, or None; raises Problem for a value of another dtype."""
@@ -106,12 +99,6 @@ class Bindings:
             raise Problem(
                 f"the model declares the shape {show_shape(expected)}, but the nodes give {show_shape(value.shape)}"
             )
-
-
-def name_of_dim(size: int) -> str:
-    """The name that the model gives an open dimension of an input; empty where it has none."""
-    (name,) = atoms_of(size) or ("",)
-    return name if isinstance(name, str) else ""
 
 
 def _array(
