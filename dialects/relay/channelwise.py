@@ -38,6 +38,14 @@ def channel_dim(data: Tensor, axis: int, parameters: Sequence[Tensor], names: Se
     return size
 
 
+def channelwise_type(types: Sequence[Tensor], axis: int, names: Sequence[str]) -> Tensor:
+    """The type of data whose channel axis has the length of the parameters behind it; `names` are the operands'."""
+    data = types[0]
+    axis = normalize_axis(axis, data.get_num_dims())
+    size = channel_dim(data, axis, types[1:], names[1:])
+    return tensor(replace_dims(data.get_shape(), [axis], [size]), data.element_type)
+
+
 def array_along(parameter: np.ndarray, axes: Sequence[int], rank: int) -> npt.NDArray[Any]:
     """A parameter over these consecutive axes, shaped to broadcast with data of this rank."""
     return cast("npt.NDArray[Any]", parameter.reshape(parameter.shape + (1,) * (rank - 1 - axes[-1])))
@@ -81,9 +89,7 @@ class BiasAdd(Operator):
         data, bias = types
         if data.element_type != bias.element_type:
             raise VerifyException(f"data and bias must have one element type, but are {data} and {bias}")
-        axis = normalize_axis(self.axis, data.get_num_dims())
-        size = channel_dim(data, axis, [bias], ["bias"])
-        return [tensor(replace_dims(data.get_shape(), [axis], [size]), data.element_type)]
+        return [channelwise_type(types, self.axis, self.operands)]
 
     def evaluate(self, args: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         data, bias = (wide_array(arg) for arg in args)
@@ -114,10 +120,7 @@ class BatchNorm(Operator):
 
     def infer(self, types: Sequence[Tensor]) -> Sequence[Tensor]:
         check_float(types, self.operands)
-        data = types[0]
-        axis = normalize_axis(self.axis, data.get_num_dims())
-        size = channel_dim(data, axis, types[1:], self.operands[1:])
-        return [tensor(replace_dims(data.get_shape(), [axis], [size]), data.element_type)]
+        return [channelwise_type(types, self.axis, self.operands)]
 
     def evaluate(self, args: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         import numpy as np
@@ -150,4 +153,4 @@ class BatchNorm(Operator):
         return [elementwise_along(build, [data, factor, mean, beta], [None, own, own, own], results[0], normalize)]
 
 
-__all__ = ["BatchNorm", "BiasAdd", "array_along", "channel_dim", "elementwise_along"]
+__all__ = ["BatchNorm", "BiasAdd", "array_along", "channelwise_type", "elementwise_along"]

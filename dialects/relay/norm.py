@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from relay_mlir.dialects.relay.channelwise import array_along, channel_dim, elementwise_along
+from relay_mlir.dialects.relay.channelwise import array_along, channelwise_type, elementwise_along
 from relay_mlir.dialects.relay.contraction import same_dim
 from relay_mlir.dialects.relay.floats import add, check_float, subtract, wide_array
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, ScalarBuilder, compute_element
@@ -56,10 +56,7 @@ class Normalization(Operator):
 
     def infer(self, types: Sequence[Tensor]) -> Sequence[Tensor]:
         check_float(types, self.operands)
-        data = types[0]
-        axis = normalize_axis(self.axis, data.get_num_dims())
-        size = channel_dim(data, axis, types[1:], self.operands[1:])
-        return [tensor(replace_dims(data.get_shape(), [axis], [size]), data.element_type)]
+        return [channelwise_type(types, self.axis, self.operands)]
 
     def evaluate(self, args: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         import numpy as np

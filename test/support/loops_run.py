@@ -6,7 +6,6 @@ translates this project's llvm dialect to LLVM IR).
 
 import ctypes
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -19,6 +18,7 @@ from relay_mlir.lowering.expand_math import ExpandMathPass
 from relay_mlir.lowering.llvm_text import llvm_text
 from relay_mlir.lowering.loops_to_llvm import LoopsToLlvmPass
 from relay_mlir.runtime.jit import Loaded, compile_llvm, load
+from test.support.mlir_oracle import descriptor, run_tool
 
 MLIR_OPT, MLIR_TRANSLATE = shutil.which("mlir-opt-22"), shutil.which("mlir-translate-22")
 AVAILABLE = MLIR_OPT is not None and MLIR_TRANSLATE is not None
@@ -80,8 +80,8 @@ def run_translated(text: str, arrays: Sequence[np.ndarray], name: str = "f") -> 
     """Calls a function of which stock mlir-translate made LLVM IR, from this project's llvm dialect."""
     assert MLIR_OPT
     assert MLIR_TRANSLATE
-    checked = _tool([MLIR_OPT], str(lowered(text)))
-    code = load([compile_llvm(_tool([MLIR_TRANSLATE, "--mlir-to-llvmir"], checked))])
+    checked = run_tool([MLIR_OPT], str(lowered(text)))
+    code = load([compile_llvm(run_tool([MLIR_TRANSLATE, "--mlir-to-llvmir"], checked))])
     call(code.address(name), arrays)
 
 
@@ -89,10 +89,10 @@ def run_stock(text: str, arrays: Sequence[np.ndarray], name: str = "f") -> None:
     """Calls a function that stock MLIR lowered from the loops level; it has `llvm.emit_c_interface`."""
     assert MLIR_OPT
     assert MLIR_TRANSLATE
-    dialect = _tool([MLIR_OPT, *_PASSES], text)
-    code = load([compile_llvm(_tool([MLIR_TRANSLATE, "--mlir-to-llvmir"], dialect))])
+    dialect = run_tool([MLIR_OPT, *_PASSES], text)
+    code = load([compile_llvm(run_tool([MLIR_TRANSLATE, "--mlir-to-llvmir"], dialect))])
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arrays))(code.address(f"_mlir_ciface_{name}"))
-    descriptors = [_descriptor(array) for array in arrays]
+    descriptors = [descriptor(array) for array in arrays]
     function(*(ctypes.addressof(descriptor) for descriptor in descriptors))
 
 
@@ -108,15 +108,3 @@ def agree(text: str, arrays: Sequence[np.ndarray], runners: Sequence[Callable[..
             np.testing.assert_array_equal(a, b, err_msg=f"{runner.__name__}: argument {i}")
     for array, result in zip(arrays, want, strict=True):
         array[...] = result
-
-
-def _tool(command: list[str], text: str) -> str:
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr + text
-    return done.stdout
-
-
-def _descriptor(array: np.ndarray) -> ctypes.Array[ctypes.c_int64]:
-    strides = [s // array.itemsize for s in array.strides] if array.size else [1] * array.ndim
-    words = [array.ctypes.data, array.ctypes.data, 0, *array.shape, *strides]
-    return (ctypes.c_int64 * len(words))(*words)

@@ -76,8 +76,8 @@ def run_text(text: str, args: Sequence[np.ndarray], results: Sequence[np.ndarray
     """
     assert MLIR_OPT is not None
     assert MLIR_TRANSLATE is not None
-    lowered = _run([MLIR_OPT, *_PASSES], text)
-    text = _run([MLIR_TRANSLATE, "--mlir-to-llvmir"], lowered)
+    lowered = run_tool([MLIR_OPT, *_PASSES], text)
+    text = run_tool([MLIR_TRANSLATE, "--mlir-to-llvmir"], lowered)
     _load_runtime(MLIR_OPT)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -88,7 +88,7 @@ def run_text(text: str, args: Sequence[np.ndarray], results: Sequence[np.ndarray
         engine.finalize_object()
         entry = ctypes.CFUNCTYPE(None)(engine.get_function_address("_mlir_ciface_f"))
         arrays = [*(np.ascontiguousarray(a) for a in args), *results]
-        descriptors = [_descriptor(a) for a in arrays]
+        descriptors = [descriptor(a) for a in arrays]
         entry.argtypes = [ctypes.c_void_p] * len(arrays)
         entry(*(ctypes.addressof(d) for d in descriptors))
 
@@ -102,13 +102,14 @@ def _load_runtime(mlir_opt: str) -> None:
     llvm.load_library_permanently(str(found[0]))
 
 
-def _run(command: list[str], text: str) -> str:
+def run_tool(command: list[str], text: str) -> str:
+    """What a command prints when it is given a text."""
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr + text
     return done.stdout
 
 
-def _descriptor(array: np.ndarray) -> ctypes.Array[ctypes.c_int64]:
+def descriptor(array: np.ndarray) -> ctypes.Array[ctypes.c_int64]:
     """A ranked memref descriptor: allocated and aligned pointer, offset, sizes, strides in elements."""
     strides = [s // array.itemsize for s in array.strides] if array.size else [1] * array.ndim
     words = [array.ctypes.data, array.ctypes.data, 0, *array.shape, *strides]
