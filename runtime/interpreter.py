@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Operation
 
 from relay_mlir.dialects.errors import InputError
@@ -199,9 +199,23 @@ class Interpreted:
         self.weights = weights
 
     @property
+    def function_type(self) -> FunctionType:
+        """The type of the function."""
+        return self._function.function_type
+
+    @property
     def input_names(self) -> Sequence[str]:
         """The names of the arguments, for calls by keyword."""
         return self._function.names("input_names")
+
+    @property
+    def output_names(self) -> Sequence[str]:
+        """The names of the results."""
+        return self._function.names("output_names")
+
+    def run(self, *args: Value) -> list[Value]:
+        """The results of the function; see `Interpreter.run`."""
+        return self._interpreter.run(*args, entry=self._entry)
 
     def __call__(self, *args: Value, **named: Value) -> Value:
         """The result of the function, a tuple of the results if it has several or none.
@@ -213,7 +227,7 @@ class Interpreted:
             raise InputError(f"@{self._entry} has no argument '{unknown[0]}' left; it has {', '.join(names) or 'none'}")
         if missing := [name for name in names if name not in named]:
             raise InputError(f"@{self._entry} lacks the argument '{missing[0]}'")
-        results = self._interpreter.run(*args, *(named[name] for name in names), entry=self._entry)
+        results = self.run(*args, *(named[name] for name in names))
         return results[0] if len(results) == 1 else tuple(results)
 
 

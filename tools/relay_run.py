@@ -18,6 +18,7 @@ from relay_mlir.tools.model_options import Progress, add_model_options, parse_sh
 if TYPE_CHECKING:
     import numpy as np
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Attribute
 
     from relay_mlir.dialects.relay.weights import RelayContext
     from relay_mlir.runtime.executable import Executable
@@ -44,6 +45,12 @@ def _parser() -> argparse.ArgumentParser:
         choices=("reference", "onnxruntime"),
         help="compare with the reference interpreter or with onnxruntime, and name the first operation that differs",
     )
+    parser.add_argument(
+        "--interpret",
+        action="store_true",
+        help="run the reference interpreter instead of compiled code, and print the results: for every program",
+    )
+    parser.add_argument("--entry", default="main", metavar="NAME", help="the function that --interpret runs")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run N times and show the times")
     return parser
 
@@ -64,6 +71,8 @@ class _Run:
         from relay_mlir.runtime.compiler import Options, compile_module, pipeline
         from relay_mlir.runtime.executable import Executable
 
+        if self.options.interpret:
+            return self._interpret()
         if self.options.repeat < 1:
             raise InputError(f"--repeat {self.options.repeat}: expected 1 or more")
         if self.options.check == "onnxruntime" and self.options.model.suffix != ".onnx":
@@ -93,6 +102,24 @@ class _Run:
             print(_summary(spec, outputs[spec.name]))
         return self._check(inputs, outputs, chosen) if self.options.check else 0
 
+    def _interpret(self) -> int:
+        from relay_mlir.runtime.interpreter import Interpreted
+        from relay_mlir.runtime.programs import complete
+        from relay_mlir.runtime.values import show
+
+        ctx, module = self._import()
+        function = Interpreted(complete(module, ctx), ctx.weights, self.options.entry)
+        given = self._given(function.input_names)
+        types = function.function_type.inputs.data
+        specs = [_spec(name, type_) for name, type_ in zip(function.input_names, types, strict=True)]
+        start = time.perf_counter()
+        results = function.run(*(_array(spec, given.get(spec.name, "random")) for spec in specs))
+        if self.options.timing:
+            print(f"interpreted in {time.perf_counter() - start:.2f} s")
+        for name, result in zip(function.output_names, results, strict=True):
+            print(f"{name}: {show(result)}")
+        return 0
+
     def _import(self) -> tuple[RelayContext, ModuleOp]:
         from relay_mlir.runtime.compiler import import_model, make_context
 
@@ -101,8 +128,12 @@ class _Run:
         return ctx, import_model(self.options.model, ctx, parse_shapes(self.options.shape), values)
 
     def _inputs(self, executable: Executable) -> dict[str, np.ndarray]:
+        given = self._given([spec.name for spec in executable.inputs])
+        return {spec.name: _array(spec, given.get(spec.name, "random")) for spec in executable.inputs}
+
+    def _given(self, names: Sequence[str]) -> dict[str, str]:
+        """What the options say about each input; raises InputError for one that there is not."""
         given: dict[str, str] = {}
-        names = [spec.name for spec in executable.inputs]
         for option in self.options.input:
             name, equals, what = option.partition("=")
             while equals and name not in names and "=" in what:  # names of inputs may hold '='
@@ -113,7 +144,7 @@ class _Run:
             if name in given:
                 raise InputError(f"--input {name} is given twice")
             given[name] = what
-        return {spec.name: _array(spec, given.get(spec.name, "random")) for spec in executable.inputs}
+        return given
 
     def _timed(self, executable: Executable, inputs: Arrays) -> dict[str, np.ndarray]:
         outputs = executable.run(inputs)  # the first run loads the code and touches the memory
@@ -184,6 +215,23 @@ def _array(spec: TensorSpec, what: str) -> np.ndarray:
     except (OSError, ValueError, EOFError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"--input {spec.name}: cannot read '{path}': {reason}") from error
+
+
+def _spec(name: str, type_: Attribute) -> TensorSpec:
+    """An argument of an interpreted function; raises InputError for what a command line cannot give."""
+    from xdsl.dialects.builtin import TensorType
+
+    from relay_mlir.dialects.relay.types import ANY, Tensor, dtype_name
+    from relay_mlir.runtime.signature import TensorSpec
+
+    if not isinstance(type_, TensorType):
+        raise InputError(
+            f"the argument '{name}' is a {type_}: only tensors can be given here; use relay_mlir.interpret in Python"
+        )
+    tensor = cast(Tensor, type_)
+    return TensorSpec(
+        name, dtype_name(tensor.element_type), tuple(None if size == ANY else size for size in tensor.get_shape())
+    )
 
 
 def _random(spec: TensorSpec, seed: int) -> np.ndarray:

@@ -30,14 +30,14 @@ def _macs(op: RelayOp) -> int:
     name = op.OPERATOR.name
     if not name.startswith("nn.conv") and name not in ("nn.dense", "nn.matmul", "nn.batch_matmul"):
         return 0
-    shapes = [type_.get_shape() for type_ in (*op.operand_types, *op.result_tensors)]
+    shapes: list[tuple[int, ...]] = [tuple(type_.get_shape()) for type_ in (*op.operand_types, *op.result_tensors)]
     if not all(map(is_static, shapes)):
         raise OpError(op, "has open dimensions: its multiply-accumulates are not known")
     data, weight, result = shapes[0], shapes[1], shapes[-1]
     if name.startswith("nn.conv"):
-        operator = cast(Any, op.operator)
+        layout = cast(str, cast(Any, op.operator).kernel_layout)
         transposed = name.endswith("_transpose")
-        channels: int = weight[operator.kernel_layout.index("I" if transposed else "O")]
+        channels = weight[layout.index("I" if transposed else "O")]
         each = num_elements(weight) // channels if channels else 0
         return num_elements(data if transposed else result) * each
     swap = bool(getattr(op.operator, "transpose_a", False))

@@ -132,3 +132,34 @@ def test_value_of_an_input(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     assert "agrees with onnxruntime" in capfd.readouterr().out
     assert relay_run.main([str(path), "--value", "factor=four"]) == 1
     assert "--value factor=four: could not convert" in capfd.readouterr().err
+
+
+def test_interpret_prints_the_results_of_any_program(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    path = tmp_path / "program.mlir"
+    path.write_text("""
+relay.func @main(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<i32>> attributes {input_names = ["x"]} {
+  %f = relay.fn (%y: tensor<2xf32>) -> tensor<2xf32> {
+    %z = relay.add %x, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    relay.yield %z : tensor<2xf32>
+  }
+  %a = relay.apply %f(%x) : (tensor<2xf32>) -> tensor<2xf32>, (tensor<2xf32>) -> tensor<2xf32>
+  %c = relay.constant dense<7> : tensor<i32>
+  %t = relay.tuple %a, %c : tuple<tensor<2xf32>, tensor<i32>>
+  relay.return %t : tuple<tensor<2xf32>, tensor<i32>>
+}
+relay.func @open(%x: tensor<?xf32>) -> tensor<?xf32> {
+  relay.return %x : tensor<?xf32>
+}
+relay.func @partial(%x: tensor<f32>, %t: tuple<>) -> tensor<f32> {
+  relay.return %x : tensor<f32>
+}
+""")
+    np.save(tmp_path / "x.npy", np.array([1, 2], np.float32))
+    assert relay_run.main([str(path), "--interpret", "--input", f"x={tmp_path / 'x.npy'}"]) == 0
+    assert capfd.readouterr().out == "y0: (float32[2] [2., 4.], 7)\n"
+    assert relay_run.main([str(path), "--interpret", "--entry", "open"]) == 1
+    assert "input 'x0' has the shape [?]" in capfd.readouterr().err
+    assert relay_run.main([str(path), "--interpret", "--entry", "partial"]) == 1
+    assert "the argument 'x1' is a tuple<>: only tensors can be given here" in capfd.readouterr().err
+    assert relay_run.main([str(path), "--interpret", "--entry", "absent"]) == 1
+    assert "there is no function @absent; the module has main, open, partial" in capfd.readouterr().err
