@@ -61,3 +61,26 @@ relay.func @also_public(%x: tensor<f32>) -> tensor<f32> {
 // CHECK:       relay.func private @g
 // CHECK-NOT:   @dead
 // CHECK:       relay.func @also_public
+
+// -----
+
+// What may write to a reference, or fail, stays; reading and making references goes.
+relay.func private @write(%r: !relay.ref<tensor<f32>>, %x: tensor<f32>) -> tensor<f32> {
+  %u = relay.ref_write %r, %x : !relay.ref<tensor<f32>>, tensor<f32> -> tuple<>
+  relay.return %x : tensor<f32>
+}
+relay.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %r = relay.ref_create %x : tensor<f32> -> !relay.ref<tensor<f32>>
+  %s = relay.ref_create %x : tensor<f32> -> !relay.ref<tensor<f32>>
+  %v = relay.ref_read %s : !relay.ref<tensor<f32>> -> tensor<f32>
+  %w = relay.call @write(%r, %x) : (!relay.ref<tensor<f32>>, tensor<f32>) -> tensor<f32>
+  %y = relay.ref_read %r : !relay.ref<tensor<f32>> -> tensor<f32>
+  relay.return %y : tensor<f32>
+}
+// CHECK-LABEL: relay.func private @write(
+// CHECK:         relay.ref_write
+// CHECK-LABEL: relay.func @main(
+// CHECK-NEXT:    relay.ref_create
+// CHECK-NEXT:    relay.call @write
+// CHECK-NEXT:    relay.ref_read
+// CHECK-NEXT:    relay.return
