@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def interpret(case: Case, inputs: dict[str, Any], values: dict[str, np.ndarray])
 
     ctx = RelayContext()
     module = import_onnx(case.model, ctx, _shapes(inputs, values), values)
-    args = [array for name, array in inputs.items() if name not in values]
+    args = list(_tensors(inputs, values).values())
     return [np.asarray(value) for value in run(module, ctx.weights, args)]
 
 
@@ -71,12 +71,27 @@ def native(case: Case, inputs: dict[str, Any], values: dict[str, np.ndarray]) ->
     import relay_mlir
 
     compiled = relay_mlir.compile(case.model, shapes=_shapes(inputs, values), values=values)
-    found = compiled(**{name: array for name, array in inputs.items() if name not in values})
-    return list(found.values())
+    return list(compiled(**_tensors(inputs, values)).values())
 
 
-def _shapes(inputs: dict[str, Any], values: dict[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
-    return {name: array.shape for name, array in inputs.items() if name not in values}
+def _shapes(inputs: dict[str, Any], values: dict[str, np.ndarray]) -> dict[str, Any]:
+    """The shapes of the inputs, of a sequence those of its tensors."""
+    return {
+        name: [item.shape for item in _parts(value)] if isinstance(value, list) else value.shape
+        for name, value in inputs.items()
+        if name not in values
+    }
+
+
+def _tensors(inputs: dict[str, Any], values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The inputs of the program, each tensor of a sequence on its own."""
+    found: dict[str, np.ndarray] = {}
+    for name, value in inputs.items():
+        if isinstance(value, list):
+            found |= {f"{name}.{at}": item for at, item in enumerate(_parts(value))}
+        elif name not in values:
+            found[name] = value
+    return found
 
 
 EXECUTORS: dict[str, Executor] = {"interpret": interpret, "native": native}
@@ -90,11 +105,9 @@ def run_case(case: Case, executor: Executor) -> tuple[str, str]:
     outcome, reason = PASSED, ""
     for inputs, expected in case.data:
         names = input_names(case.proto())
-        inputs, expected = ([_array(value) for value in values] for values in (inputs, expected))
-        if any(value is None or isinstance(value, (list, tuple)) for value in (*inputs, *expected)):
-            return REFUSED, "an input or output is a sequence or an absent optional"
-        given = {name: np.asarray(value) for name, value in zip(names, inputs, strict=False)}
-        values: dict[str, np.ndarray] = {}
+        given = {name: _array(value) for name, value in zip(names, inputs, strict=False)}
+        expected = [part for value in expected for part in _parts(_array(value))]
+        values: dict[str, Any] = {name: None for name, value in given.items() if value is None}
         while True:
             try:
                 check_outputs(case, expected, executor(case, given, values))
@@ -113,22 +126,32 @@ def run_case(case: Case, executor: Executor) -> tuple[str, str]:
 
 
 def _array(value: Any) -> Any:
-    """A tensor that the suite keeps as a message, as an array."""
+    """A tensor as an array, a sequence as a list of them, an empty optional as None."""
     import onnx
 
-    return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+    if isinstance(value, onnx.TensorProto):
+        return onnx.numpy_helper.to_array(value)
+    if value is None:
+        return None
+    return [_array(item) for item in cast(Any, value)] if isinstance(value, list | tuple) else np.asarray(value)
+
+
+def _parts(value: Any) -> list[np.ndarray]:
+    """The tensors of a value, as the results of a program have them."""
+    return [] if value is None else cast("list[np.ndarray]", value) if isinstance(value, list) else [value]
 
 
 def _needed(message: str, case: Case, given: dict[str, Any], values: dict[str, np.ndarray]) -> str | None:
     """The next input to bind where a model was refused because a value must be known at import."""
     if "must be known when the model is imported" not in message:
         return None
-    candidates = [name for name in reversed(given) if name not in values]
+    candidates = [name for name in reversed(given) if name not in values and not isinstance(given[name], list)]
     position = re.search(r"input (\d+) \(", message)
     nodes = case.proto().graph.node
     if position is not None and len(nodes) == 1 and "operators that define it" not in message:
         name = nodes[0].input[int(position[1])]
-        return name if name in candidates else None
+        if name in candidates:
+            return name
     return candidates[0] if candidates else None
 
 

@@ -18,6 +18,7 @@ from relay_mlir.dialects.relay.types import ANY, Shape, is_integer, is_static, n
 from relay_mlir.frontends.common.emitter import Emitter
 from relay_mlir.frontends.common.value import Value
 
+
 def open_shape(proto: ValueInfoProto, shape: Shape) -> Shape:
     """The shape of an input with a Dim for each open dimension; those of one name are equal."""
     declared = proto.type.tensor_type.shape.dim

@@ -9,12 +9,12 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 from onnx.defs import OpSchema
 
 from relay_mlir.frontends.common.problem import Problem
-from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.schema import onnx_type
+from relay_mlir.frontends.onnx.structures import Item
 
 
 def specified_function(
-    schema: OpSchema, node: NodeProto, opset: int, inputs: Sequence[Value | None]
+    schema: OpSchema, node: NodeProto, opset: int, inputs: Sequence[Item | None]
 ) -> FunctionProto | None:
     """The body that ONNX's specification gives an operator at an opset, for these inputs; None where it has none."""
     untyped = cast(Any, schema)  # onnx's stubs lack these members

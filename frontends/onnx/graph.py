@@ -8,7 +8,7 @@ from typing import Final
 from onnx import AttributeProto, GraphProto, NodeProto
 
 from relay_mlir.frontends.common.problem import Problem
-from relay_mlir.frontends.common.value import Value
+from relay_mlir.frontends.onnx.structures import Item
 
 
 class Failed:
@@ -22,10 +22,10 @@ class Scope:
     """The values of a graph by name; a subgraph also sees those of the graphs around it."""
 
     def __init__(self, parent: Scope | None = None):
-        self._values: dict[str, Value | Failed] = {}
+        self._values: dict[str, Item | Failed] = {}
         self._parent = parent
 
-    def define(self, name: str, value: Value | Failed) -> None:
+    def define(self, name: str, value: Item | Failed) -> None:
         """Gives a value its name; raises Problem where this graph already has the name."""
         if name in self._values:
             raise Problem(f"the value '{name}' is defined twice")
@@ -36,7 +36,7 @@ class Scope:
         for name in names:
             self._values.setdefault(name, FAILED)
 
-    def get(self, name: str) -> Value | Failed | None:
+    def get(self, name: str) -> Item | Failed | None:
         """The value of this name, or None."""
         if name in self._values:
             return self._values[name]

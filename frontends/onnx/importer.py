@@ -29,6 +29,7 @@ from relay_mlir.frontends.onnx.node import NodeView
 from relay_mlir.frontends.onnx.reader import TensorReader, declared_type, numpy_type, read_model
 from relay_mlir.frontends.onnx.registry import handler_of
 from relay_mlir.frontends.onnx.schema import check_node, newest_opset, schema_of
+from relay_mlir.frontends.onnx.structures import Item, Maybe, TensorList, describe, flat, flat_names
 
 IMPORTER_FAILED = "the importer failed on it"
 """Marks a problem that is a mistake of ours."""
@@ -40,15 +41,17 @@ _MAX_DEPTH = 64
 def import_onnx(
     model: Path | str | onnx.ModelProto,
     ctx: RelayContext,
-    shapes: Mapping[str, Sequence[int] | int] | None = None,
-    values: Mapping[str, np.ndarray | Sequence[float]] | None = None,
+    shapes: Mapping[str, Sequence[int] | Sequence[Sequence[int]] | int] | None = None,
+    values: Mapping[str, np.ndarray | Sequence[float] | None] | None = None,
 ) -> ModuleOp:
     """The relay module of an ONNX model, its weights in `ctx.weights` under the names of their initializers.
 
     `shapes` binds dimensions that the model leaves open: an input's name to its whole shape, or the name of a
-    dimension to its size. `values` binds inputs to tensors that are then part of the program (an input that is a
-    shape, for instance); bare numbers take the input's dtype. Dimensions that stay open are `?`; a model that needs
-    them is refused.
+    dimension to its size; a sequence of tensors to the list of their shapes. `values` binds inputs to tensors that are
+    then part of the program (an input that is a shape, for instance); bare numbers take the input's dtype; None says
+    that an optional input is empty. Dimensions that stay open are `?`; a model that needs them is refused.
+
+    Each tensor of a sequence `x` is an argument or result of its own, `x.0`, `x.1`, ...
 
     Raises ModelError, whose `problems` list everything that is wrong with the model or cannot be imported.
     """
@@ -102,8 +105,12 @@ class _Importer:
         if self.problems:
             raise ModelError(list(dict.fromkeys(self.problems)))
         with self.emitter.at("return"):
-            self.emitter.append(ReturnOp(*(self.emitter.ssa(cast(Value, value)) for value in results)))
-        return self._finish(names, [output.name for output in graph.output])
+            parts = [part for item in results if item is not None for part in flat(item)]
+            self.emitter.append(ReturnOp(*map(self.emitter.ssa, parts)))
+        given = zip(graph.output, results, strict=True)
+        return self._finish(
+            names, [name for out, item in given if item is not None for name in flat_names(out.name, item)]
+        )
 
     def _opsets(self, imports: Sequence[onnx.OperatorSetIdProto]) -> dict[str, int]:
         """The opset of each domain."""
@@ -149,6 +156,9 @@ class _Importer:
         self.bindings.bind_names(inputs)
         for proto in inputs:
             try:
+                if proto.type.WhichOneof("value") in ("sequence_type", "optional_type"):
+                    scope.define(proto.name, self._structure(proto, names))
+                    continue
                 dtype, shape = self.bindings.resolve(proto)
                 bound = self.bindings.value(proto.name, dtype, shape)
                 if bound is not None:
@@ -165,11 +175,20 @@ class _Importer:
                 self.problems.append(f"input '{proto.name}': {e}")
         return names
 
+    def _structure(self, proto: onnx.ValueInfoProto, names: list[str]) -> Item:
+        """A sequence or an optional that is an input: an argument of `@main` for each of its tensors."""
+        item = self.bindings.structure(proto)
+        for name, value in zip(flat_names(proto.name, item), flat(item), strict=True):
+            value.ssa = self.emitter.entry.insert_arg(value.type, len(names))
+            value.ssa.name_hint = _hint(name)
+            names.append(name)
+        return item
+
     # Graphs.
 
     def _graph_body(
         self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope, opsets: dict[str, int]
-    ) -> list[Value | None]:
+    ) -> list[Item | None]:
         """Converts the nodes and gives the outputs; None for an output that could not be imported."""
         ordered, cyclic = in_order(nodes, scope)
         for node in ordered:
@@ -178,22 +197,22 @@ class _Importer:
             self.problems.append(f"the graph has a cycle through {', '.join(_label(node) for node in cyclic[:4])}")
             for node in cyclic:
                 scope.fail(node.output)
-        results: list[Value | None] = []
+        results: list[Item | None] = []
         for name in outputs:
             value = scope.get(name)
             if value is None:
                 self.problems.append(f"output '{name}': no node gives it")
-            results.append(value if isinstance(value, Value) else None)
+            results.append(None if isinstance(value, Failed) else value)
         return results
 
-    def _subgraph(
-        self, graph: GraphProto, values: Sequence[Value], scope: Scope, opsets: dict[str, int]
-    ) -> list[Value]:
+    def _subgraph(self, graph: GraphProto, values: Sequence[Item], scope: Scope, opsets: dict[str, int]) -> list[Item]:
         """The outputs of a branch or body, converted into the emitter's current block; raises Problem."""
         if len(values) != len(graph.input):
             raise Problem(f"its graph '{graph.name}' has {len(graph.input)} inputs, but {len(values)} values come in")
         inner = Scope(scope)
         for proto, value in zip(graph.input, values, strict=True):
+            if proto.type.HasField("optional_type") and not isinstance(value, Maybe):
+                value = Maybe(value)
             inner.define(proto.name, value)
         self._initializers(graph, inner)
         results = self._graph_body(graph.node, [output.name for output in graph.output], inner, opsets)
@@ -201,13 +220,18 @@ class _Importer:
             raise _AlreadyReported
         return [value for value in results if value is not None]
 
-    def _check_outputs(self, graph: GraphProto, results: Sequence[Value | None]) -> None:
+    def _check_outputs(self, graph: GraphProto, results: Sequence[Item | None]) -> None:
         """Compares the outputs with what the model declares for them."""
         names = [output.name for output in graph.output]
         if len(set(names)) != len(names):
             self.problems.append("two outputs have the same name")
         for proto, value in zip(graph.output, results, strict=True):
             if value is None or not proto.HasField("type"):
+                continue
+            kind = proto.type.WhichOneof("value")
+            if not isinstance(value, Value) or kind not in (None, "tensor_type"):
+                if kind is not None and kind != _KINDS[type(value)]:
+                    self.problems.append(f"output '{proto.name}' is {describe(value)}, but declared a {kind}")
                 continue
             try:
                 self.bindings.check_output(value, *declared_type(proto))
@@ -253,11 +277,11 @@ class _Importer:
             if function is None:
                 raise Problem("the operator is not supported")
             results = self._call(function, node, schema, inputs, opsets)
-        self._define(node, [results] if isinstance(results, Value) else results, scope)
+        self._define(node, [results] if isinstance(results, Value | TensorList | Maybe) else results, scope)
 
-    def _node_inputs(self, node: NodeProto, scope: Scope) -> list[Value | None]:
+    def _node_inputs(self, node: NodeProto, scope: Scope) -> list[Item | None]:
         """The inputs of a node, None for those left out; raises Problem for a name that nothing defines."""
-        inputs: list[Value | None] = []
+        inputs: list[Item | None] = []
         failed = False
         for name in node.input:
             value = scope.get(name) if name else None
@@ -271,14 +295,14 @@ class _Importer:
             inputs.pop()
         return inputs
 
-    def _define(self, node: NodeProto, results: Sequence[Value | None], scope: Scope) -> None:
+    def _define(self, node: NodeProto, results: Sequence[Item | None], scope: Scope) -> None:
         for position, name in enumerate(node.output):
             if not name:
                 continue
             value = results[position] if position < len(results) else None
             if value is None:
                 raise Problem(f"output {position} ('{name}') is not supported")
-            if value.ssa is None and not value.name:
+            if isinstance(value, Value) and value.ssa is None and not value.name:
                 value.name = name
             scope.define(name, value)
 
@@ -287,9 +311,9 @@ class _Importer:
         function: FunctionProto,
         node: NodeProto,
         schema: OpSchema | None,
-        inputs: Sequence[Value | None],
+        inputs: Sequence[Item | None],
         opsets: dict[str, int],
-    ) -> list[Value | None]:
+    ) -> list[Item | None]:
         """The outputs of a function, its body converted in place; raises Problem that names the inner node."""
         if len(inputs) > len(function.input):
             raise Problem(f"it has {len(inputs)} inputs, but the function takes {len(function.input)}")
@@ -339,6 +363,10 @@ class _Importer:
         except VerifyException as e:
             raise ModelError(f"the imported program is not valid: {e}") from e
         return module
+
+
+_KINDS = {Value: "tensor_type", TensorList: "sequence_type", Maybe: "optional_type"}
+"""ONNX's names of what an item may be."""
 
 
 class _AlreadyReported(Exception):

@@ -3,31 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from onnx import GraphProto, ValueInfoProto
+from onnx import GraphProto, TypeProto, ValueInfoProto
 
-from relay_mlir.dialects.relay.types import ANY, Shape, numpy_dtype, show_shape
+from relay_mlir.dialects.relay.types import ANY, Shape, element_type, numpy_dtype, show_shape, tensor
 from relay_mlir.frontends.common.problem import Problem
 from relay_mlir.frontends.common.value import Value
-from relay_mlir.frontends.onnx.reader import declared_type
+from relay_mlir.frontends.onnx.reader import declared_type, numpy_type
+from relay_mlir.frontends.onnx.structures import Item, Maybe, TensorList
 
 
 class Bindings:
     """The bindings of one import. A shape bound to an input also gives its named dimensions their sizes."""
 
-    def __init__(self, shapes: Mapping[str, Sequence[int] | int], values: Mapping[str, np.ndarray | Sequence[float]]):
-        self.shapes = {name: tuple(shape) for name, shape in shapes.items() if not isinstance(shape, int)}
-        self.dims = {name: size for name, size in shapes.items() if isinstance(size, int)}
-        self.values = dict(values)
+    def __init__(
+        self,
+        shapes: Mapping[str, Sequence[int] | Sequence[Sequence[int]] | int],
+        values: Mapping[str, np.ndarray | Sequence[float] | None],
+    ):
+        self.shapes: dict[str, Shape] = {}
+        self.lists: dict[str, list[Shape]] = {}
+        """The shapes of the tensors of inputs that are sequences."""
+        self.dims: dict[str, int] = {}
+        for name, shape in shapes.items():
+            if isinstance(shape, int):
+                self.dims[name] = shape
+            elif any(not isinstance(size, int) for size in shape):
+                self.lists[name] = [tuple(cast(Sequence[int], size)) for size in shape]
+            else:
+                self.shapes[name] = tuple(cast(Sequence[int], shape))
+        self.values = {name: value for name, value in values.items() if value is not None}
+        self.empty = {name for name, value in values.items() if value is None}
+        """Optional inputs without content."""
 
     def check_names(self, graph: GraphProto, inputs: set[str]) -> None:
         """Checks that every binding names something of the model; raises Problem that lists what can be bound."""
         dims = set(_dim_names(graph.input))
         for name in (inputs & set(self.dims)) - dims:  # one size: the shape of a vector
             self.shapes[name] = (self.dims.pop(name),)
-        for name in (*self.shapes, *self.values):
+        for name in (*self.shapes, *self.lists, *self.values, *self.empty):
             if name not in inputs:
                 raise Problem(f"'{name}' is bound, but is not an input; the inputs are {_list(inputs)}")
         for name in self.dims:
@@ -75,6 +91,30 @@ class Bindings:
                 raise Problem(f"the bound shape {list(bound)} has {size} where {name} has {expected}")
         return dtype, bound
 
+    def structure(self, proto: ValueInfoProto) -> Item:
+        """An input that is a sequence or an optional, its tensors without values; raises Problem where it is open."""
+        type_ = proto.type
+        optional = type_.HasField("optional_type")
+        if optional:
+            type_ = type_.optional_type.elem_type
+            if proto.name in self.empty:
+                return Maybe(None)
+        content = self._sequence(proto.name, type_) if type_.HasField("sequence_type") else self._content(proto, type_)
+        return Maybe(content) if optional else content
+
+    def _sequence(self, name: str, type_: TypeProto) -> TensorList:
+        element = element_type(_tensor_dtype(type_.sequence_type.elem_type))
+        shapes = self.lists.get(name, [] if self.shapes.get(name) == () else None)
+        if shapes is None:
+            raise Problem("it is a sequence: bind it to the list of the shapes of its tensors")
+        return TensorList(tuple(Value(tensor(shape, element)) for shape in shapes), element)
+
+    def _content(self, proto: ValueInfoProto, type_: TypeProto) -> Value:
+        dtype, shape = _tensor_dtype(type_), self.shapes.get(proto.name)
+        if shape is None:
+            raise Problem("it is an optional: bind the shape of its content, or None as its value where it is empty")
+        return Value(tensor(shape, element_type(dtype)))
+
     def value(self, name: str, dtype: np.dtype[Any], shape: Shape) -> np.ndarray | None:
         """The value bound to an input, or None; raises Problem for a value of another dtype."""
         if name not in self.values:
@@ -99,6 +139,14 @@ class Bindings:
             raise Problem(
                 f"the model declares the shape {show_shape(expected)}, but the nodes give {show_shape(value.shape)}"
             )
+
+
+def _tensor_dtype(type_: TypeProto) -> np.dtype[Any]:
+    """The dtype of a type that is a tensor; raises Problem for another."""
+    kind = type_.WhichOneof("value")
+    if kind != "tensor_type":
+        raise Problem(f"it is made of {kind or 'nothing'}, but only sequences and optionals of tensors are supported")
+    return numpy_type(type_.tensor_type.elem_type)
 
 
 def _array(

@@ -13,6 +13,7 @@ from relay_mlir.dialects.relay.types import Tensor, element_type, tensor
 from relay_mlir.frontends.common.problem import Problem
 from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.reader import TensorReader, numpy_type
+from relay_mlir.frontends.onnx.structures import Item, TensorList, describe, tensors
 
 _T = TypeVar("_T")
 Required = Literal["required"]
@@ -39,10 +40,10 @@ class NodeView:
         self,
         proto: NodeProto,
         opset: int,
-        inputs: Sequence[Value | None],
+        inputs: Sequence[Item | None],
         schema: OpSchema | None,
         tensors: TensorReader,
-        subgraph: Callable[[GraphProto, Sequence[Value]], list[Value]],
+        subgraph: Callable[[GraphProto, Sequence[Item]], list[Item]],
     ):
         self.proto = proto
         self.opset = opset
@@ -79,9 +80,31 @@ class NodeView:
         return value
 
     def optional(self, position: int) -> Value | None:
-        """An input, or None where it is absent."""
+        """An input, or None where it is absent; raises Problem for one that is not a tensor."""
+        item = self.item(position)
+        if item is not None and not isinstance(item, Value):
+            raise Problem(f"input {self.input_name(position)} is {describe(item)}, but must be a tensor")
+        return item
+
+    def item(self, position: int) -> Item | None:
+        """An input that may be a sequence or an optional, or None where it is absent."""
         self._asked_inputs.add(position)
         return self.inputs[position] if position < len(self.inputs) else None
+
+    def items(self, start: int) -> list[Item]:
+        """All inputs from a position on, none of which may be absent; raises Problem."""
+        found = [self.item(position) for position in range(start, len(self.inputs))]
+        if None in found:
+            raise Problem(f"input {self.input_name(start + found.index(None))} is missing")
+        return [item for item in found if item is not None]
+
+    def sequence(self, position: int) -> TensorList:
+        """A required input that is a sequence."""
+        item = self.item(position)
+        if not isinstance(item, TensorList):
+            found = "missing" if item is None else describe(item)
+            raise Problem(f"input {self.input_name(position)} is {found}, but must be a sequence")
+        return item
 
     def rest(self, start: int = 0) -> list[Value]:
         """All inputs from a position on; raises Problem where there are none or one is absent."""
@@ -114,6 +137,10 @@ class NodeView:
         if self.schema is None or not self.schema.inputs:
             return str(position)
         return f"{position} ({self.schema.inputs[min(position, len(self.schema.inputs) - 1)].name})"
+
+    def tensors(self, graph: GraphProto, values: Sequence[Value]) -> list[Value]:
+        """The outputs of a subgraph, all tensors; see `subgraph`."""
+        return tensors(self.subgraph(graph, values), f"an output of '{graph.name}', which is converted on its own")
 
     # Attributes.
 

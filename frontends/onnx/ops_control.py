@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Block, Region
 
 from relay_mlir.dialects.relay.core import IfOp, YieldOp
@@ -12,10 +14,11 @@ from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.node import NodeView
 from relay_mlir.frontends.onnx.recursion import joined
 from relay_mlir.frontends.onnx.registry import converts
+from relay_mlir.frontends.onnx.structures import Item, tensors
 
 
 @converts("If")
-def if_(c: Emitter, node: NodeView) -> list[Value]:
+def if_(c: Emitter, node: NodeView) -> Sequence[Item]:
     """One branch where the condition is known at import, else `relay.if`."""
     condition = node.input(0)
     branches = (node.graph("then_branch"), node.graph("else_branch"))
@@ -28,7 +31,8 @@ def if_(c: Emitter, node: NodeView) -> list[Value]:
     for graph in branches:
         block = Block()
         with c.into(block):
-            values = node.subgraph(graph, ())
+            what = "what a branch gives: input 0 (cond) must be known when the model is imported"
+            values = tensors(node.subgraph(graph, ()), what)
             c.append(YieldOp(*map(c.ssa, values)))
         regions.append(Region(block))
         yielded.append(values)

@@ -17,6 +17,7 @@ from relay_mlir.frontends.onnx.dims import vector_of
 from relay_mlir.frontends.onnx.node import NodeView
 from relay_mlir.frontends.onnx.reader import numpy_type
 from relay_mlir.frontends.onnx.registry import converts
+from relay_mlir.frontends.onnx.structures import Item
 
 UNARY = {
     "Abs": "abs",
@@ -282,8 +283,8 @@ def bit_cast(c: Emitter, node: NodeView) -> Value:
 
 
 @converts("Identity")
-def identity(c: Emitter, node: NodeView) -> Value:
-    return node.input(0)
+def identity(c: Emitter, node: NodeView) -> list[Item | None]:
+    return [node.item(0)]
 
 
 @converts("Dropout")

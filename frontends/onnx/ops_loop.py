@@ -16,6 +16,7 @@ from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.node import NodeView
 from relay_mlir.frontends.onnx.recursion import repeat, settled
 from relay_mlir.frontends.onnx.registry import converts
+from relay_mlir.frontends.onnx.structures import Item, tensors
 
 MAX_UNROLLED = 128
 """The number of iterations up to which a loop is written out."""
@@ -149,7 +150,7 @@ def _scanned(
     length = lengths.pop()
 
     def iteration(take: Callable[[Value, int, int], Value], state: Sequence[Value]) -> tuple[list[Value], list[Value]]:
-        outputs = node.subgraph(body, [*state, *(take(*each) for each in scanned)])
+        outputs = node.tensors(body, [*state, *(take(*each) for each in scanned)])
         return outputs[: len(state)], outputs[len(state) :]
 
     if 1 <= length <= MAX_UNROLLED:
@@ -210,16 +211,23 @@ def _element(c: Emitter, x: Value, axis: int, at: int) -> Value:
 
 
 @converts("Loop")
-def loop(c: Emitter, node: NodeView) -> list[Value]:
+def loop(c: Emitter, node: NodeView) -> Sequence[Item]:
     """A loop with a limit, a condition, both or none; without a condition what the body says of it is ignored."""
-    state = node.rest(2) if len(node.inputs) > 2 else []
+    state = node.items(2)
     limit, condition = (_scalar(c, node.optional(position)) for position in (0, 1))
     trips = int(limit.array()) if limit is not None and limit.known else None
     if (trips is not None and trips <= MAX_UNROLLED) or (condition is not None and condition.known):
         written = _written_out(c, node, trips, condition, state)
         if written is not None:
             return written
-    return _looping(c, node, trips, limit, condition, state)
+    return _looping(
+        c,
+        node,
+        trips,
+        limit,
+        condition,
+        tensors(state, "carried by a loop: input 0 (M) must be known when the model is imported"),
+    )
 
 
 def _scalar(c: Emitter, value: Value | None) -> Value | None:
@@ -227,11 +235,11 @@ def _scalar(c: Emitter, value: Value | None) -> Value | None:
 
 
 def _written_out(
-    c: Emitter, node: NodeView, trips: int | None, condition: Value | None, state: list[Value]
-) -> list[Value] | None:
+    c: Emitter, node: NodeView, trips: int | None, condition: Value | None, state: list[Item]
+) -> list[Item] | None:
     """The results of a loop whose conditions are known at import; None where one is not, or the loop is too long."""
     body = node.graph("body")
-    rows: list[list[Value]] = []
+    rows: list[list[Item]] = []
     if trips is not None and trips > MAX_UNROLLED:
         return None
     for step in count():
@@ -244,12 +252,13 @@ def _written_out(
         if step == MAX_UNROLLED:
             return None
         outputs = node.subgraph(body, [_number(c, step), c.constant(np.asarray(True)), *state])
-        condition = None if condition is None else _scalar(c, outputs[0])
+        condition = None if condition is None else _scalar(c, tensors(outputs[:1], "a condition")[0])
         state = outputs[1 : 1 + len(state)]
         rows.append(outputs[1 + len(state) :])
     if not rows and len(body.output) > 1 + len(state):
         return None
-    return [*state, *(c.op("stack", *column, axis=0) for column in zip(*rows, strict=True))]
+    columns = [tensors(column, "a row of a loop") for column in zip(*rows, strict=True)]
+    return [*state, *(c.op("stack", *column, axis=0) for column in columns)]
 
 
 def _looping(
@@ -261,7 +270,7 @@ def _looping(
 
     def whole(number: Value, values: Sequence[Value]) -> tuple[list[Value], list[Value]]:
         # An iteration only runs where the condition is true.
-        outputs = node.subgraph(body, [number, c.constant(np.asarray(True)), *values])
+        outputs = node.tensors(body, [number, c.constant(np.asarray(True)), *values])
         nonlocal always
         going = _scalar(c, outputs[0])
         assert going is not None

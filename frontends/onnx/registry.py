@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from relay_mlir.frontends.common.emitter import Emitter
-    from relay_mlir.frontends.common.value import Value
     from relay_mlir.frontends.onnx.node import NodeView
+    from relay_mlir.frontends.onnx.structures import Item
 
-Handler: TypeAlias = "Callable[[Emitter, NodeView], Value | Sequence[Value | None]]"
+Handler: TypeAlias = "Callable[[Emitter, NodeView], Item | Sequence[Item | None]]"
 
 _HandlerT = TypeVar("_HandlerT", bound="Handler")
 

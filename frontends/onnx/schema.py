@@ -15,6 +15,7 @@ from relay_mlir.frontends.common.problem import Problem
 from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.reader import DTYPES
 from relay_mlir.frontends.onnx.registry import serves
+from relay_mlir.frontends.onnx.structures import Item, Maybe, TensorList, describe
 
 _TYPE_STRINGS = {
     "float32": "tensor(float)",
@@ -49,7 +50,7 @@ def schema_of(domain: str, op_type: str, opset: int) -> OpSchema | None:
     return schema
 
 
-def check_node(schema: OpSchema, node: NodeProto, inputs: Sequence[Value | None]) -> None:
+def check_node(schema: OpSchema, node: NodeProto, inputs: Sequence[Item | None]) -> None:
     """Checks the number of inputs and outputs and the inputs' element types; raises Problem."""
     count = len(inputs)
     if not schema.min_input <= count <= schema.max_input:
@@ -62,7 +63,7 @@ def check_node(schema: OpSchema, node: NodeProto, inputs: Sequence[Value | None]
     bound: dict[str, tuple[str, str]] = {}
     for position, value in enumerate(inputs):
         if value is not None:
-            _check_type(schema, position, type_string(value.element), bound)
+            _check_type(schema, position, type_of_item(value), bound)
 
 
 def _check_type(schema: OpSchema, position: int, found: str, bound: dict[str, tuple[str, str]]) -> None:
@@ -101,8 +102,17 @@ def type_string(element: Attribute) -> str:
     return _TYPE_STRINGS[dtype_name(element)]
 
 
-def onnx_type(value: Value) -> TypeProto:
-    """The ONNX type of a value."""
+def type_of_item(item: Item) -> str:
+    """ONNX's spelling of the type of an item; of an empty optional that of an optional tensor of floats."""
+    if isinstance(item, Maybe):
+        return f"optional({'tensor(float)' if item.content is None else type_of_item(item.content)})"
+    return f"seq({type_string(item.element)})" if isinstance(item, TensorList) else type_string(item.element)
+
+
+def onnx_type(value: Item) -> TypeProto:
+    """The ONNX type of a value; raises Problem for a sequence or optional."""
+    if not isinstance(value, Value):
+        raise Problem(f"an input is {describe(value)}")
     proto = TypeProto()
     proto.tensor_type.elem_type = cast(TensorProto.DataType, _ELEMENT_NUMBERS[dtype_name(value.element)])
     proto.tensor_type.shape.SetInParent()

@@ -143,7 +143,7 @@ def test_malformed_graphs(nodes: list[onnx.NodeProto], outputs: list[str], messa
         (info("x", [2], TensorProto.INT4), "element type INT4 is not supported"),
         (
             helper.make_tensor_sequence_value_info("x", TensorProto.FLOAT, [2]),
-            "it has the type sequence, but only tensors",
+            "it is a sequence: bind it to the list of the shapes",
         ),
         (onnx.ValueInfoProto(name="x"), "it has no type, but only tensors are supported"),
     ],
