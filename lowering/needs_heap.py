@@ -1,10 +1,11 @@
-"""Whether a program needs heap objects, or is straight enough for memory that is planned before it runs."""
+"""What decides how a program is compiled: whether it needs heap objects, and whether types are still to be inferred."""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
 from relay_mlir.dialects.relay.core import CallOp, FuncOp
+from relay_mlir.dialects.relay.language_types import is_complete
 
 LANGUAGE_FORMS = frozenset(
     {
@@ -35,6 +36,13 @@ def needs_heap(module: ModuleOp) -> bool:
             if isinstance(op, CallOp):
                 calls[name].append(op.callee.string_value())
     return _has_cycle(calls)
+
+
+def has_holes(module: ModuleOp) -> bool:
+    """Whether a value of a relay module has a type that inference must complete."""
+    types = {result.type for op in module.walk() for result in op.results}
+    types |= {arg.type for op in module.walk() for region in op.regions for b in region.blocks for arg in b.args}
+    return not all(map(is_complete, types))
 
 
 def _has_cycle(calls: dict[str, list[str]]) -> bool:

@@ -19,7 +19,7 @@ from relay_mlir.dialects.relay.weights import RelayContext
 from relay_mlir.lowering.diagnostics import Diagnostic, DiagnosticError, op_of
 from relay_mlir.lowering.ir_files import load_weights, main_function
 from relay_mlir.lowering.ir_text import SourceText, parse_ir
-from relay_mlir.lowering.needs_heap import needs_heap
+from relay_mlir.lowering.needs_heap import has_holes, needs_heap
 from relay_mlir.lowering.pass_manager import PassRun, run_passes
 from relay_mlir.lowering.pipeline import PIPELINES, pass_class
 from relay_mlir.lowering.verifier import verify_module
@@ -196,7 +196,10 @@ def pipeline(options: Options, module: ModuleOp | None = None) -> list[ModulePas
     vector_bits, registers = host().vectors
     passes: list[ModulePass] = []
     heap = module is not None and needs_heap(module)
-    for name in PIPELINES[f"{options.target}-language" if heap else options.target]:
+    names = PIPELINES[f"{options.target}-language" if heap else options.target]
+    if module is not None and has_holes(module):
+        names = ("relay-infer-type", *names)
+    for name in names:
         cls = pass_class(name)
         known = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set[str]()
         given = {
