@@ -68,6 +68,7 @@ LANGUAGE = (
     "to-graph-normal-form",
     "to-cps",
     "un-cps",
+    "defunctionalization",
     "print-analysis",
 )
 """Passes on programs of the whole language that are run by name."""

@@ -28,6 +28,7 @@ PASSES = [
     "to-graph-normal-form",
     "to-cps",
     "to-cps,un-cps",
+    "defunctionalization",
     "to-graph-normal-form,to-basic-block-normal-form,to-a-normal-form,inline,lambda-lift",
 ]
 
@@ -94,3 +95,22 @@ def test_results_are_compared_with_a_tolerance():
     result = interpret(random_program(0).module)(*random_program(0).args)
     assert close(result, result)
     assert not close(result, (result,))
+
+
+def test_nothing_is_left_of_functions_as_values():
+    for seed in SEEDS:
+        module = random_program(seed).module
+        run_passes(make_context(), module, parse_passes("defunctionalization"))
+        text = str(module)
+        assert not any(word in text for word in ("relay.fn", "relay.apply", "relay.global", "type_var<A>) ->"))
+
+
+def test_calls_of_cps_take_no_frames(monkeypatch: pytest.MonkeyPatch):
+    for seed in SEEDS:
+        program = random_program(seed)
+        expected = interpret(program.module)(*program.args)
+        module = program.module.clone()
+        run_passes(make_context(), module, parse_passes("to-cps"))
+        with monkeypatch.context() as patch:
+            patch.setattr("relay_mlir.runtime.interpreter.MAX_DEPTH", 1)
+            assert same(interpret(module)(*program.args), expected)
