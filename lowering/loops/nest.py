@@ -230,12 +230,15 @@ def _with(point: Point, loop: int, position: Index, lanes: Lanes) -> Point:
 def _reduce_point(emit: Emitter, task: Task, points: Sequence[Point]) -> None:
     """Computes and stores the outputs at some points, their reductions side by side in one loop."""
     view = task.view
+    outputs = view.body.args[len(view.inputs) :]
     if not view.reductions:
         for point in points:
-            finish(emit, task, evaluate(emit, view, point, {}), point)
+            # A reduction over one element has lost its loop, but still starts from what the fill gave.
+            filled = start(emit, task, point) if task.initial is not None else []
+            known = dict(zip(outputs, filled, strict=False))
+            finish(emit, task, evaluate(emit, view, point, cast(Any, known)), point)
         return
     width = len(view.outputs)
-    outputs = view.body.args[len(view.inputs) :]
     initial = [value for point in points for value in start(emit, task, point)]
 
     def reduce(rest: Sequence[int], at: list[dict[int, Index]], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
