@@ -39,8 +39,12 @@ def size_class(size: int, aligned: bool = False) -> tuple[int, int]:
 
 def header(tag: int, number: int, words: int) -> int:
     """The second word of a header, as a signed number."""
-    value = tag | number << 24 | words << 32
-    return value - (1 << 64) if value >= 1 << 63 else value
+    return signed(tag | number << 24 | words << 32)
+
+
+def signed(word: int) -> int:
+    """The bits of a word as a signed number."""
+    return word - (1 << 64) if word >= 1 << 63 else word
 
 
 def element_size(element: Attribute) -> int:

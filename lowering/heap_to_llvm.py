@@ -51,6 +51,7 @@ from relay_mlir.lowering.heap_layout import (
     SCRATCH,
     WEIGHTS,
     header,
+    signed,
     size_class,
     tensor_bytes,
 )
@@ -91,6 +92,24 @@ def stored_type(type_: Attribute) -> Attribute:
     return i8 if type_ == i1 else convert_type(type_)
 
 
+MAX_MADE_BY_CALL = 4
+"""Records of up to this many fields are made by one call."""
+MANY_RECORDS = 256
+"""A function that makes more records does not repeat the code for each."""
+
+
+def record_function(fields: int, *, inline: bool) -> str:
+    """The function of the runtime that makes a record."""
+    return f"relay.heap.{'make' if inline else 'record'}{fields}"
+
+
+RUNTIME |= {
+    record_function(fields, inline=inline): llvm.LLVMFunctionType([PTR, i64, *[PTR] * fields], PTR)
+    for fields in range(1, MAX_MADE_BY_CALL + 1)
+    for inline in (False, True)
+}
+
+
 @dataclass
 class Failures:
     """The texts of what may fail at run time."""
@@ -127,6 +146,7 @@ class _Function:
         self.header = Block()
         """Where a call of the function by itself goes."""
         self.ended = False
+        self.records = sum(1 for op in source.walk() if isinstance(op, heap.RecordOp))
 
     def write(self) -> llvm.FuncOp:
         source = self.source
@@ -198,8 +218,7 @@ class _Function:
 
     def new(self, size: int, tag: int, words: int, *, aligned: bool = False, token: SSAValue | None = None) -> SSAValue:
         """A new object with its header."""
-        if tag > MAX_TAG or words >= 1 << 31:
-            raise OpError(self.source, f"makes an object of {words} fields with the tag {tag}, more than there can be")
+        self.checked(tag, self.source)
         number, rounded = size_class(size, aligned)
         sizes = self.emit.integer(number), self.emit.integer(rounded)
         if token is None:
@@ -209,6 +228,13 @@ class _Function:
         self.store(self.emit.integer(1), made, 0)
         self.store(self.emit.integer(header(tag, number, words)), made, 8)
         return made
+
+    @staticmethod
+    def checked(tag: int, op: Operation) -> int:
+        """A tag that fits; raises OpError for another."""
+        if tag > MAX_TAG:
+            raise OpError(op, f"a data type has at most {MAX_TAG + 1} constructors")
+        return tag
 
     def get(self, value: SSAValue) -> SSAValue:
         return self.values[value]
@@ -310,6 +336,12 @@ def _record(f: _Function, op: Any) -> None:
     if not fields:
         f.values[op.result] = f.word(2 * tag + 1)
         return
+    if op.token is None and len(fields) <= MAX_MADE_BY_CALL:
+        number, _ = size_class(HEADER + 8 * len(fields))
+        word = f.emit.integer(header(f.checked(tag, op), number, len(fields)))
+        name = record_function(len(fields), inline=f.records <= MANY_RECORDS)
+        f.values[op.result] = f.made(name, f.heap, word, *fields)
+        return
     token = None if op.token is None else f.get(op.token)
     made = f.new(HEADER + 8 * len(fields), tag, len(fields), token=token)
     for index, value in enumerate(fields):
@@ -407,6 +439,10 @@ def _constant(f: _Function, op: Any) -> None:
 def _box(f: _Function, op: Any) -> None:
     value, type_ = f.get(op.value), op.value.type
     width = cast(IntegerType, type_).bitwidth
+    if width <= 32 and isinstance(op.value.owner, arith.ConstantOp) and isinstance(type_, IntegerType):
+        number = cast("IntegerAttr[IntegerType]", op.value.owner.value).value.data % (1 << width)
+        f.values[op.result] = f.word(signed(number << 32 | 1))
+        return
     if width > 32:
         made = f.new(HEADER + 8, 0, 0)
         f.store(value, made, HEADER)

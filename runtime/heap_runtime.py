@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from relay_mlir.lowering.heap_layout import size_class
 from relay_mlir.runtime.thread_pool import architecture
 
 STATE_BYTES = 2304
@@ -78,9 +79,31 @@ def heap_text(triple: str) -> str:
     text = (Path(__file__).parent / "heap.ll").read_text()
     return (
         text.replace("@MAPFLAGS@", str(_MAP_FLAGS)).replace("@STACK@", str(STACK_BYTES))
+        + "".join(_record(fields, inline) for fields in range(1, 5) for inline in (False, True))
         + _naked("i32 @relay.stack.enter(ptr %function, ptr %heap, ptr %top, ptr %saved)", enter)
         + _naked("void @relay.stack.leave(ptr %saved, i32 %status)", leave)
     )
+
+
+def _record(fields: int, inline: bool) -> str:
+    """A function that makes a record of so many fields, given the second word of its header."""
+    parameters = "".join(f", ptr %f{i}" for i in range(fields))
+    stores = "".join(
+        f"  %p{i} = getelementptr i8, ptr %made, i64 {16 + 8 * i}\n  store ptr %f{i}, ptr %p{i}\n"
+        for i in range(fields)
+    )
+    number, size = size_class(16 + 8 * fields)
+    return f"""
+define internal ptr @relay.heap.{"make" if inline else "record"}{fields}(ptr %heap, i64 %header{parameters}) {
+        "alwaysinline" if inline else "noinline"
+    } {{
+  %made = call ptr @relay.heap.alloc(ptr %heap, i64 {number}, i64 {size})
+  store i64 1, ptr %made
+  %headerp = getelementptr i8, ptr %made, i64 8
+  store i64 %header, ptr %headerp
+{stores}  ret ptr %made
+}}
+"""
 
 
 def _naked(head: str, lines: tuple[str, ...]) -> str:
