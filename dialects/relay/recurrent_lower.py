@@ -61,7 +61,7 @@ class _Lowering:
         """An initial state in the type that bodies compute in; 0 for sequences of no steps."""
         type_ = tensor((self.batch, self.units), self.wide)
         if "lengths" not in self.extra:
-            return self._converted(value, type_)
+            return self._copy(value, type_)  # the loop writes to it
 
         def masked(s: ScalarBuilder, x: SSAValue, length: SSAValue, _: SSAValue) -> SSAValue:
             return s.select(s.compare("gt", length, s.like(0, length)), x, s.like(0, x))

@@ -1,50 +1,50 @@
 // RUN: relay-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-relay.func @rnn(%x: tensor<5x2x3xf32>, %w: tensor<4x3xf32>, %r: tensor<4x4xf32>, %b: tensor<4xf32>, %h: tensor<2x4xf32>) {
-  %0:2 = relay.nn.rnn %x, %w, %r, %b, %h {activations = ["Relu"], clip = 2.5, reverse = true} : (tensor<5x2x3xf32>, tensor<4x3xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<2x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>)
-  relay.return
+// CHECK-LABEL: relay.func @lstm(
+// CHECK:         relay.nn.lstm %{{[^:]*}} {reverse = true} :
+// CHECK-SAME:      -> (tensor<?x2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
+relay.func @lstm(%x: tensor<?x2x4xf32>, %w: tensor<32x4xf32>, %r: tensor<32x8xf32>, %b: tensor<32xf32>, %h: tensor<2x8xf32>, %c: tensor<2x8xf32>) -> tensor<?x2x8xf32> {
+  %y, %yh, %yc = relay.nn.lstm %x, %w, %r, %b, %h, %c {reverse = true} : (tensor<?x2x4xf32>, tensor<32x4xf32>, tensor<32x8xf32>, tensor<32xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> (tensor<?x2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
+  relay.return %y : tensor<?x2x8xf32>
 }
-// CHECK-LABEL: relay.func @rnn
-// CHECK-NEXT:    relay.nn.rnn %x, %w, %r, %b, %h {activations = ["Relu"], clip = 2.5, reverse = true} :
 
 // -----
 
-relay.func @gru(%x: tensor<?x?x3xf16>, %w: tensor<12x3xf16>, %r: tensor<8x4xf16>, %c: tensor<4x4xf16>, %b: tensor<12xf16>, %d: tensor<4xf16>, %h: tensor<2x4xf16>, %n: tensor<2xi32>) {
-  %0:2 = relay.nn.gru %x, %w, %r, %c, %b, %d, %h, %n {with_lengths = true, linear_before_reset = true} : (tensor<?x?x3xf16>, tensor<12x3xf16>, tensor<8x4xf16>, tensor<4x4xf16>, tensor<12xf16>, tensor<4xf16>, tensor<2x4xf16>, tensor<2xi32>) -> (tensor<?x2x4xf16>, tensor<2x4xf16>)
-  relay.return
+// CHECK-LABEL: relay.func @gru(
+// CHECK:         relay.nn.gru %{{[^:]*}} {activations = ["HardSigmoid", "Tanh"], with_lengths = true, linear_before_reset = true} :
+relay.func @gru(%x: tensor<3x?x4xf16>, %w: tensor<24x4xf16>, %r: tensor<16x8xf16>, %rc: tensor<8x8xf16>, %b: tensor<24xf16>, %bc: tensor<8xf16>, %h: tensor<?x8xf16>, %n: tensor<?xi32>) -> tensor<?x8xf16> {
+  %y, %yh = relay.nn.gru %x, %w, %r, %rc, %b, %bc, %h, %n {activations = ["HardSigmoid", "Tanh"], with_lengths = true, linear_before_reset = true} : (tensor<3x?x4xf16>, tensor<24x4xf16>, tensor<16x8xf16>, tensor<8x8xf16>, tensor<24xf16>, tensor<8xf16>, tensor<?x8xf16>, tensor<?xi32>) -> (tensor<3x?x8xf16>, tensor<?x8xf16>)
+  relay.return %yh : tensor<?x8xf16>
 }
-// CHECK-LABEL: relay.func @gru
-// CHECK-NEXT:    relay.nn.gru {{.*}}with_lengths = true{{.*}} -> (tensor<?x2x4xf16>, tensor<2x4xf16>)
 
 // -----
 
-relay.func @lstm(%x: tensor<5x2x3xf32>, %w: tensor<16x3xf32>, %r: tensor<16x4xf32>, %b: tensor<16xf32>, %h: tensor<2x4xf32>, %c: tensor<2x4xf32>, %p: tensor<12xf32>) {
-  %0:3 = relay.nn.lstm %x, %w, %r, %b, %h, %c, %p {with_peepholes = true} : (tensor<5x2x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<16xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<12xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
-  relay.return
-}
-// CHECK-LABEL: relay.func @lstm
-// CHECK-NEXT:    relay.nn.lstm {{.*}} {with_peepholes = true} :
-
-// -----
-
-relay.func @missing_state(%x: tensor<5x2x3xf32>, %w: tensor<16x3xf32>, %r: tensor<16x4xf32>, %b: tensor<16xf32>, %h: tensor<2x4xf32>) {
-  // expected-error @below {{expected 6 operands (data, weight, recurrence, bias, initial_h, initial_c), but found 5}}
-  %0:3 = relay.nn.lstm %x, %w, %r, %b, %h : (tensor<5x2x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<16xf32>, tensor<2x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+relay.func @units(%x: tensor<3x2x4xf32>, %w: tensor<8x4xf32>, %r: tensor<9x9xf32>, %b: tensor<8xf32>, %h: tensor<2x8xf32>) {
+  // expected-error @below {{rows of weight and gates times units must agree, but are 8 and 9}}
+  %y, %yh = relay.nn.rnn %x, %w, %r, %b, %h : (tensor<3x2x4xf32>, tensor<8x4xf32>, tensor<9x9xf32>, tensor<8xf32>, tensor<2x8xf32>) -> (tensor<3x2x8xf32>, tensor<2x8xf32>)
   relay.return
 }
 
 // -----
 
-relay.func @units(%x: tensor<5x2x3xf32>, %w: tensor<4x3xf32>, %r: tensor<4x4xf32>, %b: tensor<5xf32>, %h: tensor<2x4xf32>) {
-  // expected-error @below {{dimension 0 of bias and the layer's}}
-  %0:2 = relay.nn.rnn %x, %w, %r, %b, %h : (tensor<5x2x3xf32>, tensor<4x3xf32>, tensor<4x4xf32>, tensor<5xf32>, tensor<2x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>)
+relay.func @batch(%x: tensor<3x2x4xf32>, %w: tensor<8x4xf32>, %r: tensor<8x8xf32>, %b: tensor<8xf32>, %h: tensor<1x8xf32>) {
+  // expected-error @below {{dimension 0 of initial_h and the layer's must agree, but are 1 and 2}}
+  %y, %yh = relay.nn.rnn %x, %w, %r, %b, %h : (tensor<3x2x4xf32>, tensor<8x4xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<1x8xf32>) -> (tensor<3x2x8xf32>, tensor<2x8xf32>)
   relay.return
 }
 
 // -----
 
-relay.func @activations(%x: tensor<5x2x3xf32>, %w: tensor<4x3xf32>, %r: tensor<4x4xf32>, %b: tensor<4xf32>, %h: tensor<2x4xf32>) {
-  // expected-error @below {{expected 1 activations, but found 2}}
-  %0:2 = relay.nn.rnn %x, %w, %r, %b, %h {activations = ["Tanh", "Tanh"]} : (tensor<5x2x3xf32>, tensor<4x3xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<2x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>)
+relay.func @lengths(%x: tensor<3x2x4xf32>, %w: tensor<8x4xf32>, %r: tensor<8x8xf32>, %b: tensor<8xf32>, %h: tensor<2x8xf32>) {
+  // expected-error @below {{expected 6 operands (data, weight, recurrence, bias, initial_h, lengths), but found 5}}
+  %y, %yh = relay.nn.rnn %x, %w, %r, %b, %h {with_lengths = true} : (tensor<3x2x4xf32>, tensor<8x4xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<2x8xf32>) -> (tensor<3x2x8xf32>, tensor<2x8xf32>)
+  relay.return
+}
+
+// -----
+
+relay.func @activation(%x: tensor<3x2x4xf32>, %w: tensor<8x4xf32>, %r: tensor<8x8xf32>, %b: tensor<8xf32>, %h: tensor<2x8xf32>) {
+  // expected-error @below {{activation 'Sine' is not one of Sigmoid, Tanh}}
+  %y, %yh = relay.nn.rnn %x, %w, %r, %b, %h {activations = ["Sine"]} : (tensor<3x2x4xf32>, tensor<8x4xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<2x8xf32>) -> (tensor<3x2x8xf32>, tensor<2x8xf32>)
   relay.return
 }
