@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
     """The options that say what is compiled and how."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="an .onnx file, or an .mlir file of the relay level")
+    parser.add_argument(
+        "model", type=Path, metavar="MODEL", help="an .onnx or .pt2 file, or an .mlir file of the relay level"
+    )
     parser.add_argument(
         "--shape",
         action="append",

@@ -26,10 +26,12 @@ class _Arguments(argparse.ArgumentParser):
 
 
 def _arguments() -> _Arguments:
-    description = "Imports an ONNX model, or reads a .mlir or .relay file, and writes the program as .mlir or .relay."
+    description = (
+        "Imports an ONNX or PyTorch model, or reads a .mlir or .relay file, and writes the program as .mlir or .relay."
+    )
     parser = _Arguments(prog="relay-translate", description=description, allow_abbrev=False)
     add = parser.add_argument
-    add("input", help="a model (.onnx) or a program (.mlir, .relay)")
+    add("input", help="a model (.onnx, .pt2) or a program (.mlir, .relay)")
     add("--to", choices=["mlir", "relay"], default=None, help="what to write; by default what the output file ends in")
     add(
         "-o",
@@ -125,6 +127,10 @@ def read_program(args: argparse.Namespace, ctx: RelayContext) -> ModuleOp:
         from relay_mlir.frontends.onnx import import_onnx
 
         return import_onnx(path, ctx, shapes, values)
+    if path.suffix == ".pt2":
+        from relay_mlir.frontends.torch import import_torch
+
+        return import_torch(path, ctx, shapes, values)
     if path.suffix == ".mlir":
         from relay_mlir.frontends.mlir_file import read_mlir
 
@@ -137,7 +143,7 @@ def read_program(args: argparse.Namespace, ctx: RelayContext) -> ModuleOp:
         if shapes or values:
             raise UsageError("--shape and --value are for models; the shapes of a .relay file are in its text")
         return read_relay(path, ctx, args.std)
-    raise UsageError(f"'{path.name}': expected a file that ends in .onnx, .mlir or .relay")
+    raise UsageError(f"'{path.name}': expected a file that ends in .onnx, .pt2, .mlir or .relay")
 
 
 def _target(args: argparse.Namespace) -> str:

@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.errors import ModelError
 from relay_mlir.dialects.relay.core import FuncOp, ReturnOp, WeightOp
-from relay_mlir.dialects.relay.types import ANY, Tensor, compatible, numpy_dtype, tensor
+from relay_mlir.dialects.relay.types import ANY, Tensor, compatible, is_static, numpy_dtype, tensor
 from relay_mlir.dialects.relay.weights import RelayContext
 from relay_mlir.frontends.common.emitter import Emitter
 from relay_mlir.frontends.common.problem import Problem
@@ -33,13 +33,13 @@ def import_torch(
     model: Any,
     ctx: RelayContext,
     shapes: Mapping[str, Sequence[int] | int] | None = None,
-    values: Mapping[str, np.ndarray] | None = None,
+    values: Mapping[str, np.ndarray | Sequence[float]] | None = None,
 ) -> ModuleOp:
     """The relay module of a torch.export.ExportedProgram (or the `.pt2` file of one).
 
     Its parameters and buffers go to `ctx.weights` under their names in the model, without a copy. `shapes` gives
     sizes that the program leaves open: an input's name its shape, or a symbol (`s77`) its size. Sizes that stay open
-    are `?`. `values` binds inputs to arrays that are then part of the program.
+    are `?`. `values` binds inputs to arrays that are then part of the program; bare numbers take the input's dtype.
 
     Raises ModelError, whose `problems` list everything that is wrong with the program or cannot be imported.
     """
@@ -53,7 +53,7 @@ def import_program(
     program: Program,
     ctx: RelayContext,
     shapes: Mapping[str, Sequence[int] | int] | None = None,
-    values: Mapping[str, np.ndarray] | None = None,
+    values: Mapping[str, np.ndarray | Sequence[float]] | None = None,
 ) -> ModuleOp:
     """The relay module of a program that was read; see `import_torch`."""
     before = set(ctx.weights)
@@ -74,6 +74,13 @@ class _Failed:
 _FAILED = _Failed()
 
 
+class _Missing:
+    """Stands for a result that the handler of an operator does not give; a problem only where it is used."""
+
+
+_MISSING = _Missing()
+
+
 class _AlreadyReportedError(Exception):
     """A node depends on one whose problem is already on the list."""
 
@@ -82,7 +89,7 @@ class _AlreadyReportedError(Exception):
 class _Scope:
     """What the names of a graph stand for, and the types that torch declares for them."""
 
-    values: dict[str, Found | _Failed] = field(default_factory=dict[str, "Found | _Failed"])
+    values: dict[str, Found | _Failed | _Missing] = field(default_factory=dict[str, "Found | _Failed | _Missing"])
     types: dict[str, Result] = field(default_factory=dict[str, "Result"])
 
 
@@ -94,7 +101,7 @@ class _Importer:
         program: Program,
         ctx: RelayContext,
         shapes: Mapping[str, Sequence[int] | int],
-        values: Mapping[str, np.ndarray],
+        values: Mapping[str, np.ndarray | Sequence[float]],
     ):
         self.program = program
         self.ctx = ctx
@@ -102,8 +109,9 @@ class _Importer:
         self.emitter = Emitter(Block(), ctx.weights)
         self.problems = list(program.problems)
         self.sizes: dict[str, int] = {}
+        arrays = {name: value.shape for name, value in values.items() if isinstance(value, np.ndarray)}
         try:
-            self.sizes = bound_sizes(program, {**shapes, **{name: np.shape(value) for name, value in values.items()}})
+            self.sizes = bound_sizes(program, {**shapes, **arrays})
         except Problem as e:
             self.problems.append(str(e))
 
@@ -161,9 +169,13 @@ class _Importer:
         return names
 
     def _bound(self, name: str, type_: Tensor) -> Value | _Failed:
-        """The value that an input is bound to."""
-        value = np.asarray(self.values[name])
-        if value.dtype == numpy_dtype(type_.element_type) and value.shape == type_.get_shape():
+        """The value that an input is bound to; bare numbers take its dtype and shape."""
+        value = self.values[name]
+        dtype, shape = numpy_dtype(type_.element_type), type_.get_shape()
+        if not isinstance(value, np.ndarray):
+            value = np.asarray(value, dtype)
+            value = value.reshape(shape) if is_static(shape) and value.size == np.prod(shape, dtype=int) else value
+        if value.dtype == dtype and value.shape == shape:
             return self.emitter.constant(value, name)
         self.problems.append(f"input '{name}': the bound value is {value.dtype}{list(value.shape)}, but it is {type_}")
         return _FAILED
@@ -182,7 +194,15 @@ class _Importer:
         return [self._output(item, scope) for item in graph.outputs]
 
     def _output(self, item: Argument, scope: _Scope) -> Found | _Failed:
-        return scope.values[item.name] if isinstance(item, Ref) else cast(Found, item)
+        if not isinstance(item, Ref):
+            return cast(Found, item)
+        try:
+            return self._lookup(item, scope)
+        except Problem as e:
+            self.problems.append(f"output '{item.name}': {e}")
+        except _AlreadyReportedError:
+            pass
+        return _FAILED
 
     def _subgraph(self, graph: Graph, values: Sequence[Value]) -> list[Value]:
         """The outputs of a branch or body, converted into the emitter's current block; raises Problem."""
@@ -199,7 +219,7 @@ class _Importer:
 
     # Nodes.
 
-    def _node(self, node: Node, scope: _Scope) -> Found | _Failed:
+    def _node(self, node: Node, scope: _Scope) -> Found | _Failed | _Missing:
         """What a node gives; what is wrong with it is recorded."""
         try:
             return self._converted(node, scope)
@@ -214,7 +234,7 @@ class _Importer:
             self.problems.append(f"node '{node.location}' ({node.target}): {text}")
         return _FAILED
 
-    def _converted(self, node: Node, scope: _Scope) -> Found:
+    def _converted(self, node: Node, scope: _Scope) -> Found | _Missing:
         if isinstance(node.result, Dim | int | float):  # sizes and what is computed from them: torch says what it is
             return self._number(node)
         view = NodeView(node, lambda ref: self._lookup(ref, scope), scope.types, self.sizes, self._subgraph)
@@ -242,6 +262,8 @@ class _Importer:
         found = scope.values[ref.name]
         if isinstance(found, _Failed):
             raise _AlreadyReportedError
+        if isinstance(found, _Missing):
+            raise Problem(f"it uses %{ref.name}, a result of an operator that is not supported")
         return found
 
     def _checked(self, results: Value | Sequence[Value], declared: Result) -> Found:
@@ -284,14 +306,12 @@ class _Importer:
         return module
 
 
-def _item(view: NodeView) -> Found:
+def _item(view: NodeView) -> Found | _Missing:
     """One of the results of a node that has several."""
     found, position = view.find("a"), view.integer("b")
     if not isinstance(found, list):
         raise Problem(f"it takes a part of {show(found)}, which has none")
-    if position >= len(found):
-        raise Problem(f"result {position} of this operator is not supported")
-    return found[position]
+    return found[position] if position < len(found) else _MISSING
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

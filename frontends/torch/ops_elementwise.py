@@ -40,7 +40,7 @@ UNARY = {
 }
 """Functions of floats, which make floats of integers, and relay's names."""
 
-KEEPING = {"abs": "abs", "neg": "negative", "sign": "sign", "sgn": "sign"}
+KEEPING = {"abs": "abs", "neg": "negative"}
 """Functions that keep the element type."""
 
 ROUNDING = {"ceil": "ceil", "floor": "floor", "trunc": "trunc", "fix": "trunc"}
@@ -56,6 +56,16 @@ def unary(c: Emitter, node: NodeView) -> Value:
 def keeping(c: Emitter, node: NodeView) -> Value:
     x = node.value("self")
     return x if is_bool(x.element) else c.op(KEEPING[node.operator], x)
+
+
+@converts("aten.sign.default", "aten.sgn.default")
+def sign(c: Emitter, node: NodeView) -> Value:
+    """0 for NaN, unlike relay's sign."""
+    x = node.value("self")
+    if is_bool(x.element):
+        return x
+    zero = c.scalar(0, x)
+    return c.op("subtract", c.cast(c.op("greater", x, zero), x.element), c.cast(c.op("less", x, zero), x.element))
 
 
 @converts(*(f"aten.{name}.default" for name in ROUNDING))

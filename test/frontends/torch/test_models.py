@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -25,9 +27,7 @@ class Residual(nn.Module):
         self.bn2 = nn.BatchNorm2d(outputs)
         self.downsample = None
         if stride != 1 or inputs != outputs:
-            self.downsample = nn.Sequential(
-                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
-            )
+            self.downsample = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
 
     def forward(self, x):
         y = F.relu(self.bn1(self.conv1(x)), inplace=True)
@@ -45,10 +45,7 @@ class ResNet18(nn.Module):
         self.bn1 = nn.BatchNorm2d(width)
         self.maxpool = nn.MaxPool2d(3, 2, 1)
         widths = [width, width, width * 2, width * 4, width * 8]
-        stages = [
-            nn.Sequential(Residual(a, b, 1 if a == b else 2), Residual(b, b, 1))
-            for a, b in zip(widths[:-1], widths[1:], strict=True)
-        ]
+        stages = [nn.Sequential(Residual(a, b, 1 if a == b else 2), Residual(b, b, 1)) for a, b in pairwise(widths)]
         self.layers = nn.Sequential(*stages)
         self.avgpool = nn.AdaptiveAvgPool2d(1)
         self.fc = nn.Linear(width * 8, classes)
