@@ -13,7 +13,8 @@ from relay_mlir.lowering.verifier import verify_module
 from relay_mlir.runtime.compiler import make_context
 from relay_mlir.runtime.interpreter import interpret
 from relay_mlir.runtime.values import same
-from test.support.random_programs import RandomProgram, break_program, close, erase_types, random_program
+from test.support.program_changes import break_program, erase_types
+from test.support.random_programs import RandomProgram, close, random_program
 
 SEEDS = range(12)
 PASSES = [
