@@ -45,7 +45,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.heap import ops as heap
-from relay_mlir.dialects.relay.dims import Dim, plain, substitute
+from relay_mlir.dialects.relay.dims import Dim, all_atoms, plain, substitute
 from relay_mlir.dialects.relay.sizes import SizeOf, Sizes
 from relay_mlir.dialects.relay.types import numpy_dtype
 from relay_mlir.dialects.relay.weights import RelayContext, WeightStore, weights_of
@@ -153,7 +153,7 @@ class _Planner:
             main, arena = self._functions[ENTRY], self._plan(ENTRY).scratch
             if isinstance(arena, Dim):
                 add_size_function(main, arena)
-                arena = DYNAMIC_INDEX
+                arena = -1
         main.attributes["weight_layout"] = self._weights.attribute()
         main.attributes["weight_bytes"] = IntegerAttr(self._weights.size, i64)
         main.attributes["arena_bytes"] = IntegerAttr(arena, i64)
@@ -263,7 +263,9 @@ def add_size_function(main: func.FuncOp, arena: int) -> None:
         if size == DYNAMIC_INDEX
     ]
     shapes = next((op for op in main.parent.ops if _is_shape_function(op)), None) if main.parent else None
-    used = inputs if shapes is None else inputs[: len(shapes.body.block.args)]
+    # Without a shape function that says how many there are: as many as are asked for.
+    asked = [place + 1 for place, size in enumerate(inputs) if size in all_atoms(arena)]
+    used = inputs[: max(asked, default=0) if shapes is None else len(shapes.body.block.args)]
     block = Block(arg_types=[IndexType()] * len(used))
     places = dict(zip(used, block.args, strict=True))
 

@@ -194,6 +194,14 @@ def atoms_of(dim: int) -> list[Hashable]:
     return [atom for product in cast(Dim, dim).terms for atom, _ in product]
 
 
+def all_atoms(dim: int) -> list[Hashable]:
+    """The atoms that a dimension depends on, those within quotients instead of the quotients."""
+    found: list[Hashable] = []
+    for atom in atoms_of(dim):
+        found += all_atoms(cast(int, atom.dividend)) if isinstance(atom, Quotient) else [atom]
+    return found
+
+
 def substitute(dim: int, of: Callable[[Hashable], int]) -> int:
     """The dimension with each atom replaced by what `of` gives for it."""
     if not isinstance(dim, Dim):
@@ -224,4 +232,4 @@ def product(dims: Sequence[int]) -> int:
     return total
 
 
-__all__ = ["Dim", "Quotient", "atoms_of", "is_open", "plain", "product", "substitute", "terms_of"]
+__all__ = ["Dim", "Quotient", "all_atoms", "atoms_of", "is_open", "plain", "product", "substitute", "terms_of"]
