@@ -1,12 +1,15 @@
 """Programs of the whole relay language as native code: values, sharing, deep recursion, failures, no leaks."""
 
 import ctypes
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from relay_mlir.dialects.errors import RunError
+from relay_mlir.dialects.errors import CompileError, InputError, RunError
+from relay_mlir.runtime.compiler import Options
+from relay_mlir.runtime.values import ADT, Ref, elements, list_of
 from test.support.language_programs import compile_text, run_text
 
 I32, F32 = np.int32, np.float32
@@ -505,3 +508,87 @@ def test_a_shared_library_counts_objects(tmp_path: Path):
     assert (int(total), int(count)) == (500_500, 1000)
     assert library.deep_live_objects(model) == 0
     library.deep_destroy(model)
+
+
+def test_runs_may_overlap():
+    executable = compile_text(DEEP)
+
+    def total(n: int) -> int:
+        return int(executable(x0=i32(n))["y0"])
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(total, [50_000 + n for n in range(8)]))
+    assert found == [(n * (n + 1) // 2 + 2**31) % 2**32 - 2**31 for n in range(50_000, 50_008)]
+    assert executable.live_objects() == 0
+
+
+@pytest.mark.parametrize(("threads", "numerics"), [(2, "relaxed"), (1, "strict")])
+def test_options(threads: int, numerics: str):
+    executable = compile_text(LOOP, options=Options(threads=threads, numerics=numerics))
+    outputs = executable(x0=i32(1000), x1=f32(3))
+    assert float(outputs["y1"]) == 6
+
+
+def test_values_of_data_types_go_in_and_out():
+    tree = "!relay.adt<@Tree<$int>>"
+    program = f"""
+relay.adt @Tree<A> {{
+  relay.constructor @Rose($A, !relay.adt<@List<!relay.adt<@Tree<$A>>>>)
+}}
+relay.func private @size(%t: {tree}) -> $int {{
+  %r = relay.match %t : {tree} -> $int {{
+  case @Rose(%x: $int, %children: !relay.adt<@List<{tree}>>) {{
+    %step = relay.fn (%c: {tree}, %n: $int) -> $int {{
+      %m = relay.call @size(%c) : ({tree}) -> $int
+      %k = relay.add %m, %n : ($int, $int) -> $int
+      relay.yield %k : $int
+    }}
+    %s = relay.call @foldr(%step, %x, %children) : (({tree}, $int) -> $int, $int, !relay.adt<@List<{tree}>>) -> $int
+    relay.yield %s : $int
+  }}
+  }}
+  relay.return %r : $int
+}}
+relay.func @main(%t: {tree}, %v: $vec, %r: !relay.ref<$long>) -> (tuple<$int, $vec>, {tree}, !relay.ref<$long>) {{
+  %n = relay.call @size(%t) : ({tree}) -> $int
+  %w = relay.add %v, %v : ($vec, $vec) -> $vec
+  %p = relay.tuple %n, %w : tuple<$int, $vec>
+  %old = relay.ref_read %r : !relay.ref<$long> -> $long
+  %new = relay.add %old, %old : ($long, $long) -> $long
+  %u = relay.ref_write %r, %new : !relay.ref<$long>, $long -> tuple<>
+  relay.return %p, %t, %r : tuple<$int, $vec>, {tree}, !relay.ref<$long>
+}}
+"""
+    executable = compile_text(program)
+    value = ADT("Rose", (i32(1), list_of([ADT("Rose", (i32(n), ADT("Nil"))) for n in range(2, 5)])))
+    v = np.array([1, 2, np.nan, -0.0], F32)
+    outputs = executable.run({"x0": value, "x1": v, "x2": Ref(np.array(2**40))})
+    total, doubled = outputs["y0"]
+    assert int(total) == 10
+    np.testing.assert_array_equal(doubled, v + v)
+    assert outputs["y1"] == value
+    assert int(outputs["y2"].value) == 2**41
+    assert executable.live_objects() == executable.unreleased_objects() == 0
+    with pytest.raises(InputError, match="@Tree has no constructor Cons"):
+        executable.run({"x0": list_of([i32(1)]), "x1": v, "x2": Ref(np.array(0))})
+    with pytest.raises(CompileError, match="which only this process can use"):
+        executable.save("tree.so")
+
+
+def test_a_long_list_goes_in_and_out():
+    program = """
+relay.func @main(%xs: $Lint) -> $Lint {
+  %nil = relay.construct @Nil() : () -> $Lint
+  %push = relay.fn (%acc: $Lint, %x: $int) -> $Lint {
+    %c = relay.construct @Cons(%x, %acc) : ($int, $Lint) -> $Lint
+    relay.yield %c : $Lint
+  }
+  %r = relay.call @foldl(%push, %nil, %xs) : (($Lint, $int) -> $Lint, $Lint, $Lint) -> $Lint
+  relay.return %r : $Lint
+}
+"""
+    executable = compile_text(program)
+    count = 100_000
+    found = elements(executable.run({"x0": list_of([i32(n) for n in range(count)])})["y0"])
+    assert [int(x) for x in found] == list(range(count))[::-1]
+    assert executable.live_objects() == executable.unreleased_objects() == 0

@@ -8,7 +8,7 @@ import numpy as np
 from relay_mlir.dialects.relay.weights import WeightStore
 from relay_mlir.lowering.ir_text import SourceText, parse_ir
 from relay_mlir.lowering.verifier import verify_module
-from relay_mlir.runtime.compiler import Options, compile_module, make_context
+from relay_mlir.runtime.compiler import Options, compile_module, executable, make_context
 from relay_mlir.runtime.executable import Executable
 
 PRELUDE = """
@@ -126,7 +126,12 @@ def full_text(text: str, *, prelude: bool = True) -> str:
 
 
 def compile_text(
-    text: str, weights: Mapping[str, np.ndarray] | None = None, *, prelude: bool = True, prefix: str = "relay_model"
+    text: str,
+    weights: Mapping[str, np.ndarray] | None = None,
+    *,
+    prelude: bool = True,
+    prefix: str = "relay_model",
+    options: Options | None = None,
 ) -> Executable:
     """Compiles a program."""
     ctx = make_context()
@@ -135,13 +140,13 @@ def compile_text(
         ctx.weights.add(key, value)
     module = parse_ir(ctx, SourceText(full_text(text, prelude=prelude), "test.mlir"))
     verify_module(module)
-    return Executable(compile_module(module, ctx, Options(prefix=prefix)))
+    return executable(compile_module(module, ctx, options or Options(prefix=prefix)))
 
 
 def run_text(text: str, *arrays: np.ndarray, weights: Mapping[str, np.ndarray] | None = None) -> list[np.ndarray]:
     """The outputs of a program, which must leave no object behind."""
-    executable = compile_text(text, weights)
-    outputs = executable(**{f"x{i}": array for i, array in enumerate(arrays)})
-    assert executable.live_objects() == 0
-    assert executable.unreleased_objects() == 0
+    compiled = compile_text(text, weights)
+    outputs = compiled(**{f"x{i}": array for i, array in enumerate(arrays)})
+    assert compiled.live_objects() == 0
+    assert compiled.unreleased_objects() == 0
     return list(outputs.values())
