@@ -235,11 +235,11 @@ class _Importer:
         return _FAILED
 
     def _converted(self, node: Node, scope: _Scope) -> Found | _Missing:
-        if isinstance(node.result, Dim | int | float):  # sizes and what is computed from them: torch says what it is
-            return self._number(node)
         view = NodeView(node, lambda ref: self._lookup(ref, scope), scope.types, self.sizes, self._subgraph)
         for argument in node.arguments.values():
             view.resolve(argument)  # what failed before is not told again
+        if isinstance(node.result, Dim | int | float):  # sizes and what is computed from them: torch says what it is
+            return self._number(node)
         if node.target == "getitem":
             return _item(view)
         handler = handler_of(node.target)

@@ -44,7 +44,7 @@ def load(path: Path) -> Any:
     torch = _torch()
     try:
         return torch.export.load(str(path))
-    except (OSError, RuntimeError, ValueError, KeyError, AttributeError, AssertionError, TypeError) as e:
+    except Exception as e:  # of zipfile, pickle, json, torch: a damaged file shows in many ways
         raise ModelError(f"{path}: not an exported program that torch {torch.__version__} reads: {e}") from e
 
 
@@ -291,10 +291,8 @@ def _number(expression: Any) -> Number:
 
 
 def _limit(bound: Any, default: int) -> int:
-    try:
-        return min(max(int(bound), 0), _LARGEST)
-    except (OverflowError, TypeError, ValueError):
-        return default
+    """A bound of a size; the default where it is infinite."""
+    return min(max(int(bound), 0), _LARGEST) if bound.is_Integer else default
 
 
 def _loader(torch: Any, stored: Any) -> Callable[[], np.ndarray]:
