@@ -103,11 +103,11 @@ def record_function(fields: int, *, inline: bool) -> str:
     return f"relay.heap.{'make' if inline else 'record'}{fields}"
 
 
-RUNTIME |= {
-    record_function(fields, inline=inline): llvm.LLVMFunctionType([PTR, i64, *[PTR] * fields], PTR)
+RUNTIME.update(
+    (record_function(fields, inline=inline), llvm.LLVMFunctionType([PTR, i64, *[PTR] * fields], PTR))
     for fields in range(1, MAX_MADE_BY_CALL + 1)
     for inline in (False, True)
-}
+)
 
 
 @dataclass
