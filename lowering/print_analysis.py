@@ -32,8 +32,10 @@ def _functions(module: ModuleOp) -> list[FuncOp]:
     return [op for op in module.ops if isinstance(op, FuncOp)]
 
 
-def _names(values: Sequence[SSAValue]) -> str:
-    return ", ".join(f"%{value.name_hint}" if value.name_hint else "%_" for value in values) or "none"
+def _names(values: Sequence[SSAValue], limit: int = 50) -> str:
+    names = [f"%{value.name_hint}" if value.name_hint else "%_" for value in values[:limit]]
+    more = [f"{len(values) - limit} more"] if len(values) > limit else []
+    return ", ".join([*names, *more]) or "none"
 
 
 def _variables(module: ModuleOp) -> Iterator[Remark]:

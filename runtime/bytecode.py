@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import FunctionType, TensorType, TupleType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from relay_mlir.dialects.relay.core import CallOp, FuncOp
-from relay_mlir.dialects.relay.language import ConstructorOp, FnOp, instantiate
+from relay_mlir.dialects.relay.language import ConstructorOp, FnOp, constructor_fields, instantiate
 from relay_mlir.dialects.relay.language_types import ADTType, RefType, substitute
 from relay_mlir.dialects.relay.types import ANY
 from relay_mlir.lowering.diagnostics import OpError
@@ -103,6 +103,17 @@ class Program:
     compile: Callable[[Program, Code, FuncOp | FnOp, Sequence[SSAValue]], None]
     """Fills the code of a function or closure, given the values it captures."""
     codes: dict[Operation, Code] = field(default_factory=dict[Operation, Code])
+
+    fields: dict[tuple[str, ADTType], Sequence[Attribute]] = field(
+        default_factory=dict[tuple[str, ADTType], Sequence[Attribute]]
+    )
+
+    def field_types(self, constructor: ConstructorOp, type_: ADTType) -> Sequence[Attribute]:
+        """The types of the fields of a constructor in a value of this type."""
+        key = constructor.sym_name.data, type_
+        if key not in self.fields:
+            self.fields[key] = constructor_fields(constructor, type_)
+        return self.fields[key]
 
     def function(self, name: str, op: Operation) -> Code:
         """The code of a function of the module; raises OpError at the operation that names it."""

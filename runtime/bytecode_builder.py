@@ -18,7 +18,6 @@ from relay_mlir.dialects.relay.language import (
     RefCreateOp,
     RefReadOp,
     RefWriteOp,
-    constructor_fields,
 )
 from relay_mlir.dialects.relay.language_types import ADTType
 from relay_mlir.dialects.relay.op import RelayOp
@@ -154,7 +153,7 @@ class Builder:
         if declared is None:
             raise OpError(op, f"no data type of this module has a constructor @{name}")
         if isinstance(op.result.type, ADTType):
-            self.check(op, op.fields, constructor_fields(declared, op.result.type), f"a field of @{name}")
+            self.check(op, op.fields, self.program.field_types(declared, op.result.type), f"a field of @{name}")
         if not op.fields:
             return _put(self.slot(op.result), ADT(name))
         return _gather(self.slot(op.result), [self.slot(value) for value in op.fields], lambda v: ADT(name, v))
