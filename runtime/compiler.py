@@ -140,10 +140,17 @@ def import_model(
             if shapes or values:
                 raise ModelError("shapes and values bind the inputs of ONNX models; edit the types of the .mlir file")
             return _read_mlir(path, ctx)
+        if path.suffix == ".relay":
+            from relay_mlir.frontends.relay_text.reader import read_relay
+
+            if shapes or values:
+                raise ModelError("shapes and values bind the inputs of ONNX models; edit the types of the .relay file")
+            return read_relay(path, ctx)
         if path.suffix == ".pt2":
             return _import_torch(path, ctx, shapes, values)
         if path.suffix != ".onnx":
-            raise ModelError(f"'{path}': expected a name that ends in .onnx, .pt2 or .mlir, but found '{path.suffix}'")
+            expected = ".onnx, .pt2, .relay or .mlir"
+            raise ModelError(f"'{path}': expected a name that ends in {expected}, but found '{path.suffix}'")
     elif type(model).__name__ == "ExportedProgram":
         return _import_torch(model, ctx, shapes, values)
     elif type(model).__name__ != "ModelProto":

@@ -1,7 +1,9 @@
 """The interpreter on the whole language: closures, data types, matching, references, recursion, located failures."""
 
 import pickle
+import re
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -419,3 +421,25 @@ def test_the_package_exports_what_programs_exchange():
     names = ["ADT", "ExecutionError", "Ref", "interpret"]
     assert all(name in relay_mlir.__all__ for name in names)
     assert all(a <= b for a, b in pairwise(sorted(relay_mlir.__all__)))
+
+
+RELAY = """#[version = "0.0.5"]
+type List[A] { Cons(A, List[A]), Nil, }
+def @length[A](%xs: List[A]) -> int32 {
+  match (%xs) { Cons(_, %rest) => 1 + @length(%rest), Nil => 0, }
+}
+def @main(%xs: List[float32]) -> int32 {
+  let %ys = %xs;
+  match? (%ys) { Cons(_, _) => @length(%ys), }
+}
+"""
+
+
+def test_relay_text_runs_and_fails_at_its_lines(tmp_path: Path):
+    path = tmp_path / "length.relay"
+    path.write_text(RELAY)
+    for program, name in ((RELAY, "<text>"), (path, str(path)), (str(path), str(path))):
+        run = interpret(program)
+        assert run(list_of([np.float32(0)] * 3)) == 3
+        with pytest.raises(ExecutionError, match=f"{re.escape(name)}:8:3: error: 'relay.match' op no case matches Nil"):
+            run(ADT("Nil"))
