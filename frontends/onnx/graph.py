@@ -18,6 +18,10 @@ class Failed:
 FAILED: Final = Failed()
 
 
+class AlreadyReported(Exception):
+    """A node depends on one whose problem is already on the list."""
+
+
 class Scope:
     """The values of a graph by name; a subgraph also sees those of the graphs around it."""
 

@@ -23,7 +23,7 @@ from relay_mlir.frontends.common.problem import Problem
 from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.onnx.dims import name_of_dim, open_shape
 from relay_mlir.frontends.onnx.functions import bind_attributes, has_body, specified_function
-from relay_mlir.frontends.onnx.graph import FAILED, Failed, Scope, captured_names, in_order
+from relay_mlir.frontends.onnx.graph import FAILED, AlreadyReported, Failed, Scope, captured_names, in_order
 from relay_mlir.frontends.onnx.inputs import Bindings
 from relay_mlir.frontends.onnx.node import NodeView
 from relay_mlir.frontends.onnx.reader import TensorReader, declared_type, numpy_type, read_model
@@ -217,7 +217,7 @@ class _Importer:
         self._initializers(graph, inner)
         results = self._graph_body(graph.node, [output.name for output in graph.output], inner, opsets)
         if any(value is None for value in results):
-            raise _AlreadyReported
+            raise AlreadyReported
         return [value for value in results if value is not None]
 
     def _check_outputs(self, graph: GraphProto, results: Sequence[Item | None]) -> None:
@@ -247,7 +247,7 @@ class _Importer:
         at = f"opset {opset}" if not domain else f"{domain} {opset}"
         try:
             self._convert(node, domain, opset, scope, opsets)
-        except _AlreadyReported:
+        except AlreadyReported:
             pass
         except (Problem, VerifyException) as e:
             self.problems.append(f"{_label(node)} ({at}): {e}")
@@ -290,7 +290,7 @@ class _Importer:
             failed |= isinstance(value, Failed)
             inputs.append(None if isinstance(value, Failed) else value)
         if failed or any(scope.get(name) is FAILED for name in captured_names(node)):
-            raise _AlreadyReported
+            raise AlreadyReported
         while inputs and inputs[-1] is None:
             inputs.pop()
         return inputs
@@ -367,10 +367,6 @@ class _Importer:
 
 _KINDS = {Value: "tensor_type", TensorList: "sequence_type", Maybe: "optional_type"}
 """ONNX's names of what an item may be."""
-
-
-class _AlreadyReported(Exception):
-    """A node depends on one whose problem is already on the list."""
 
 
 def _domain(domain: str) -> str:

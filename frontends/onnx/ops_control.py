@@ -11,6 +11,7 @@ from relay_mlir.dialects.relay.types import Tensor
 from relay_mlir.frontends.common.emitter import Emitter
 from relay_mlir.frontends.common.problem import Problem
 from relay_mlir.frontends.common.value import Value
+from relay_mlir.frontends.onnx.graph import AlreadyReported
 from relay_mlir.frontends.onnx.node import NodeView
 from relay_mlir.frontends.onnx.recursion import joined
 from relay_mlir.frontends.onnx.registry import converts
@@ -21,18 +22,25 @@ from relay_mlir.frontends.onnx.structures import Item, tensors
 def if_(c: Emitter, node: NodeView) -> Sequence[Item]:
     """One branch where the condition is known at import, else `relay.if`."""
     condition = node.input(0)
-    branches = (node.graph("then_branch"), node.graph("else_branch"))
+    names = ("then_branch", "else_branch")
+    branches = tuple(map(node.graph, names))
     if condition.rank:
         condition = c.reshape(condition, ())
     if condition.known:
         return node.subgraph(branches[0 if bool(condition.array()) else 1], ())
     regions: list[Region] = []
     yielded: list[list[Value]] = []
-    for graph in branches:
+    for name, graph in zip(names, branches, strict=True):
         block = Block()
         with c.into(block):
             what = "what a branch gives: input 0 (cond) must be known when the model is imported"
-            values = tensors(node.subgraph(graph, ()), what)
+            try:
+                values = tensors(node.subgraph(graph, ()), what)
+            except AlreadyReported:
+                raise Problem(
+                    f"its {name} has problems of its own; where the other one is always taken, give the inputs that "
+                    "the condition depends on a value (--value): then only that one is imported"
+                ) from None
             c.append(YieldOp(*map(c.ssa, values)))
         regions.append(Region(block))
         yielded.append(values)

@@ -376,3 +376,15 @@ def test_bfloat16_weights():
     found = run(proto)[0]
     assert found.dtype == weight.dtype
     np.testing.assert_array_equal(found.view(np.uint16), weight.view(np.uint16))
+
+
+def test_a_branch_that_cannot_be_imported():
+    """Its problems are told, and how to import the other one alone."""
+    node = helper.make_node(
+        "If", ["c"], ["y"], name="i", then_branch=branch("t", "Relu", "x"), else_branch=branch("e", "Einsum", "x")
+    )
+    proto = model([node], [info("c", [], TensorProto.BOOL), info("x", [2])], [info("y", [2])])
+    inner, outer = problems(proto)
+    assert "Einsum" in inner
+    assert "its else_branch has problems of its own; where the other one is always taken" in outer
+    assert not problems(proto, values={"c": np.array(True)})
