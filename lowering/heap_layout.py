@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute
 
 from relay_mlir.dialects.relay.types import Tensor
@@ -22,6 +23,28 @@ LINE_CLASSES = 16
 
 WEIGHTS, SCRATCH, INPUTS, OUTPUTS = 8, 16, 88, 96
 """Where the state of a heap holds pointers."""
+ARGUMENTS, MAX_ARGUMENTS = 2176, 256
+"""Where the state of a heap holds arguments that registers have no place for, and how many it can hold."""
+WORD_REGISTERS, FLOAT_REGISTERS = 6, 8
+"""The registers for arguments that every processor has; the heap itself takes one."""
+
+
+def in_registers(types: Sequence[Attribute]) -> list[bool]:
+    """Which arguments of these llvm types go in registers.
+
+    The others go through the state of the heap, never on the stack: a tail call must not need more of it than its
+    caller had.
+    """
+    words, floats = 1, 0
+    result: list[bool] = []
+    for type_ in types:
+        if isinstance(type_, Float16Type | Float32Type | Float64Type):
+            floats += 1
+            result.append(floats <= FLOAT_REGISTERS)
+        else:
+            words += 1
+            result.append(words <= WORD_REGISTERS)
+    return result
 
 
 def size_class(size: int, aligned: bool = False) -> tuple[int, int]:

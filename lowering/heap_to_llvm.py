@@ -43,14 +43,17 @@ from relay_mlir.dialects.upstream.attributes import numbers
 from relay_mlir.dialects.upstream.llvm_intrinsics import MemcpyOp
 from relay_mlir.lowering.diagnostics import OpError
 from relay_mlir.lowering.heap_layout import (
+    ARGUMENTS,
     ELEMENTS,
     HEADER,
     INPUTS,
+    MAX_ARGUMENTS,
     MAX_TAG,
     OUTPUTS,
     SCRATCH,
     WEIGHTS,
     header,
+    in_registers,
     signed,
     size_class,
     tensor_bytes,
@@ -152,7 +155,9 @@ class _Function:
         source = self.source
         entry_point = source.sym_name.data == ENTRY
         types = [llvm_type(arg.type) for arg in source.body.blocks[0].args]
-        first = Block(arg_types=[PTR, *types])
+        direct = in_registers(types)
+        registers = [type_ for type_, fits in zip(types, direct, strict=True) if fits]
+        first = Block(arg_types=[PTR, *registers])
         self.heap = first.args[0]
         self.heap.name_hint = "heap"
         self.emit.location = source.location
@@ -162,11 +167,12 @@ class _Function:
             self.values.update(zip(block.args, made.args, strict=True))
         self.emit.enter(first, is_loop=False)
         self.header = self.blocks[source.body.blocks[0]]
+        arguments = self._arguments(types, direct, list(first.args[1:]))
         if any(_grows_stack(op) for op in source.walk()):
             text = f"the stack is full in @{self.shown_name}: it calls itself too deeply"
             status = self.failures.status(text, source)
             self.runtime("relay.heap.check_stack", self.heap, self.emit.integer(status, i32))
-        self.emit.branch(self.header, first.args[1:])
+        self.emit.branch(self.header, arguments)
         for block in source.body.blocks:
             self.emit.enter(self.blocks[block], is_loop=False)
             for op in block.ops:
@@ -178,7 +184,7 @@ class _Function:
         self.emit.finish()
         function = llvm.FuncOp(
             source.sym_name,
-            llvm.LLVMFunctionType([PTR, *types], None if entry_point else PTR),
+            llvm.LLVMFunctionType([PTR, *registers], None if entry_point else PTR),
             llvm.LinkageAttr("external" if entry_point else "internal"),
             llvm.CallingConventionAttr("ccc") if entry_point else TAILCC,
             body=self.region,
@@ -187,6 +193,28 @@ class _Function:
         )
         function.location = source.location
         return function
+
+    def _arguments(self, types: Sequence[Attribute], direct: Sequence[bool], given: list[SSAValue]) -> list[SSAValue]:
+        """All arguments: those in registers, and the others out of the state of the heap."""
+        result: list[SSAValue] = []
+        place = ARGUMENTS
+        for type_, fits in zip(types, direct, strict=True):
+            if fits:
+                result.append(given.pop(0))
+            else:
+                result.append(self.load(self.heap, place, type_))
+                place += 8
+        return result
+
+    def pass_on(self, values: Sequence[SSAValue], op: Operation) -> list[SSAValue]:
+        """Puts arguments where the function that is called next finds them; gives those for registers."""
+        direct = in_registers([value.type for value in values])
+        others = [value for value, fits in zip(values, direct, strict=True) if not fits]
+        if len(others) > MAX_ARGUMENTS:
+            raise OpError(op, f"has {len(values)} arguments; a function has at most {MAX_ARGUMENTS}")
+        for place, value in enumerate(others):
+            self.store(value, self.heap, ARGUMENTS + 8 * place)
+        return [value for value, fits in zip(values, direct, strict=True) if fits]
 
     @property
     def shown_name(self) -> str:
@@ -294,7 +322,8 @@ def _call(f: _Function, op: Any) -> None:
         f.emit.branch(f.header, f.all(op.arguments))
         f.ended = True
         return
-    call = llvm.CallOp(op.callee, f.heap, *f.all(op.arguments), return_type=PTR, calling_convention=TAILCC)
+    arguments = f.pass_on(f.all(op.arguments), op)
+    call = llvm.CallOp(op.callee, f.heap, *arguments, return_type=PTR, calling_convention=TAILCC)
     if op.tail is not None:
         call.properties["TailCallKind"] = MUSTTAIL
     f.values[op.result] = f.emit.emit(call).results[0]
@@ -303,7 +332,8 @@ def _call(f: _Function, op: Any) -> None:
 def _apply(f: _Function, op: Any) -> None:
     closure = f.get(op.closure)
     code = f.made("relay.heap.code", closure)
-    call = llvm.CallOp("x", code, f.heap, closure, *f.all(op.arguments), return_type=PTR, calling_convention=TAILCC)
+    arguments = f.pass_on([closure, *f.all(op.arguments)], op)
+    call = llvm.CallOp("x", code, f.heap, *arguments, return_type=PTR, calling_convention=TAILCC)
     del call.properties["callee"]
     if op.tail is not None:
         call.properties["TailCallKind"] = MUSTTAIL

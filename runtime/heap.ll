@@ -1,6 +1,6 @@
 ; The heap of a run: counted objects, and the stack that the program runs on.
 ;
-; The state of a heap, 2304 bytes at a 64-byte boundary, then the scratch memory of kernels:
+; The state of a heap, 4224 bytes at a 64-byte boundary, then the scratch memory of kernels:
 ;     0  limit     ptr   the stack pointer may not go below
 ;     8  weights   ptr
 ;    16  scratch   ptr
@@ -17,6 +17,7 @@
 ;   104  bytes     i64   the size of all chunks together
 ;   112  left      i64   objects that were alive when the last run ended well: cycles through references
 ;   128  lists     256 x ptr   freed memory by size class; the second word of each piece points at the next one
+;  2176  arguments 256 x i64   arguments of the next call that registers have no place for
 ;
 ; An object is a 16-byte header and words:
 ;     0  count     i64   owners; the next object to be freed, while objects are being freed
@@ -361,15 +362,15 @@ clear:
 
 define internal ptr @relay.heap.create(i64 %scratch) {
 entry:
-  %size = add i64 %scratch, 2304
+  %size = add i64 %scratch, 4224
   %heap = call ptr @aligned_alloc(i64 64, i64 %size)
   %failed = icmp eq ptr %heap, null
   br i1 %failed, label %none, label %clear
 clear:
-  call void @llvm.memset.p0.i64(ptr %heap, i8 0, i64 2304, i1 false)
+  call void @llvm.memset.p0.i64(ptr %heap, i8 0, i64 4224, i1 false)
   call void @relay.heap.reset(ptr %heap)
   %scratchp = getelementptr i8, ptr %heap, i64 16
-  %memory = getelementptr i8, ptr %heap, i64 2304
+  %memory = getelementptr i8, ptr %heap, i64 4224
   store ptr %memory, ptr %scratchp
   br label %map
 map:

@@ -11,7 +11,7 @@ from pathlib import Path
 from relay_mlir.lowering.heap_layout import size_class
 from relay_mlir.runtime.thread_pool import architecture
 
-STATE_BYTES = 2304
+STATE_BYTES = 4224
 """The size of a heap's state; its layout is in heap.ll."""
 WEIGHTS, LIVE, INPUTS, OUTPUTS, LEFT = 8, 48, 88, 96, 112
 """Where the state holds what the C interface reads and writes."""

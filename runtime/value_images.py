@@ -8,6 +8,7 @@ a million elements is as good as any.
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,20 +38,36 @@ class ValueTypes:
     inputs: dict[str, Attribute]
     outputs: dict[str, Attribute]
     declarations: ModuleOp
-    _fields: dict[ADTType, list[tuple[str, list[Attribute]]]] = field(
-        default_factory=dict[ADTType, list[tuple[str, list[Attribute]]]]
+    _fields: dict[int, tuple[ADTType, list[tuple[str, list[Attribute]]]]] = field(
+        default_factory=dict[int, tuple[ADTType, list[tuple[str, list[Attribute]]]]]
     )
+    _tensors: dict[int, tuple[Attribute, np.dtype[np.generic], tuple[int, ...]]] = field(
+        default_factory=dict[int, "tuple[Attribute, np.dtype[np.generic], tuple[int, ...]]"]
+    )
+    """What is known of types, by identity: hashing one takes longer than reading a value."""
 
     def constructors(self, type_: ADTType) -> list[tuple[str, list[Attribute]]]:
         """Name and field types of the constructors of a data type, by tag."""
-        if type_ not in self._fields:
+        found = self._fields.get(id(type_))
+        if found is None:
             declared = next(
                 op for op in self.declarations.ops if isinstance(op, AdtOp) and op.sym_name.data == type_.adt_name
             )
-            self._fields[type_] = [
-                (made.sym_name.data, constructor_fields(made, type_)) for made in declared.constructors
+            # One object for each type, so that a list of a million elements needs one entry.
+            one: dict[Attribute, Attribute] = {type_: type_}
+            made = [
+                (each.sym_name.data, [one.setdefault(part, part) for part in constructor_fields(each, type_)])
+                for each in declared.constructors
             ]
-        return self._fields[type_]
+            found = self._fields[id(type_)] = type_, made
+        return found[1]
+
+    def tensor(self, type_: Tensor) -> tuple[np.dtype[np.generic], tuple[int, ...]]:
+        """The dtype and shape of a tensor type."""
+        found = self._tensors.get(id(type_))
+        if found is None:
+            found = self._tensors[id(type_)] = type_, numpy_dtype(type_.element_type), type_.get_shape()
+        return found[1], found[2]
 
     def check(self) -> None:
         """Raises CompileError for types whose values cannot leave a program."""
@@ -164,7 +181,7 @@ class Image:
 
     def _tensor(self, value: np.ndarray, type_: Tensor, at: int) -> None:
         data = value.tobytes()
-        if type_.get_shape():
+        if self._types.tensor(type_)[1]:
             made = self._object(0, 0, ELEMENTS + len(data), aligned=True)
             self._point(at, made)
             self._point(made + HEADER, made + ELEMENTS)
@@ -214,7 +231,7 @@ def read_value(word: int, type_: Attribute, types: ValueTypes) -> Any:
         nodes.append(node)
         match type_:
             case TensorType():
-                node.value = _read_tensor(word, type_)
+                node.value = _read_tensor(word, type_, types)
             case ADTType():
                 constructors = types.constructors(type_)
                 tag = word >> 1 if word & 1 else ctypes.c_uint16.from_address(word + 8).value
@@ -250,12 +267,12 @@ def _children(word: int, types: Sequence[Attribute], parent: int) -> list[tuple[
     return [(words[i], types[i], parent) for i in reversed(range(len(types)))]
 
 
-def _read_tensor(word: int, type_: Tensor) -> np.ndarray:
+def _read_tensor(word: int, type_: Tensor, types: ValueTypes) -> np.ndarray:
     import numpy as np
 
-    dtype, shape = numpy_dtype(type_.element_type), type_.get_shape()
+    dtype, shape = types.tensor(type_)
     if shape:
-        count = int(np.prod(shape))
+        count = math.prod(shape)
         data = ctypes.string_at(ctypes.c_uint64.from_address(word + HEADER).value, count * dtype.itemsize)
     elif dtype.itemsize <= 4:
         data = (word >> 32).to_bytes(4, "little")[: dtype.itemsize]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from relay_mlir.dialects.errors import CompileError, InputError, RunError
+from relay_mlir.dialects.relay.types import ELEMENT_TYPES, numpy_dtype
 from relay_mlir.runtime.compiler import Options
 from relay_mlir.runtime.values import ADT, Ref, elements, list_of
 from test.support.language_programs import compile_text, run_text
@@ -591,4 +592,85 @@ relay.func @main(%xs: $Lint) -> $Lint {
     count = 100_000
     found = elements(executable.run({"x0": list_of([i32(n) for n in range(count)])})["y0"])
     assert [int(x) for x in found] == list(range(count))[::-1]
+    assert executable.live_objects() == executable.unreleased_objects() == 0
+
+
+SCALARS = ["bool", "int8", "int16", "int64", "uint8", "uint64", "float16", "bfloat16", "float64"]
+
+
+@pytest.mark.parametrize("dtype", SCALARS)
+def test_scalars_of_every_type_are_boxed(dtype: str):
+    element = ELEMENT_TYPES[dtype]
+    t = f"tensor<{element}>"
+    program = f"""
+relay.func @main(%x: {t}) -> ({t}, {t}) {{
+  %nil = relay.construct @Nil() : () -> !relay.adt<@List<{t}>>
+  %l = relay.construct @Cons(%x, %nil) : ({t}, !relay.adt<@List<{t}>>) -> !relay.adt<@List<{t}>>
+  %same = relay.fn (%a: {t}) -> {t} {{
+    %m = relay.maximum %a, %x : ({t}, {t}) -> {t}
+    relay.yield %m : {t}
+  }}
+  %ys = relay.call @map(%same, %l) : (({t}) -> {t}, !relay.adt<@List<{t}>>) -> !relay.adt<@List<{t}>>
+  %y = relay.match partial %ys : !relay.adt<@List<{t}>> -> {t} {{
+  case @Cons(%h: {t}, _) {{
+    relay.yield %h : {t}
+  }}
+  }}
+  %i = relay.call @id(%y) : ({t}) -> {t}
+  %c = relay.constant dense<1> : {t}
+  %d = relay.call @id(%c) : ({t}) -> {t}
+  relay.return %i, %d : {t}, {t}
+}}
+"""
+    if dtype == "bool":
+        program = program.replace("dense<1>", "dense<true>").replace("relay.maximum", "relay.logical_and")
+    elif "float" in dtype:
+        program = program.replace("dense<1>", "dense<1.0>")
+    special = {"bool": True, "uint8": 200, "uint64": 2**63 + 5, "int64": -(2**50)}
+    value = special.get(dtype, -7 if dtype[0] == "i" else 1.5)
+    x = np.array(value, numpy_dtype(element))
+    found, one = run_text(program, x)
+    assert found.dtype == x.dtype
+    assert found == x
+    assert one == np.array(1, x.dtype)
+
+
+def test_tail_calls_with_many_arguments():
+    names = [f"%a{i}" for i in range(12)]
+    types = ", ".join(["$float", "$vec"] * 6)
+    parameters = ", ".join(f"{name}: {'$vec' if i % 2 else '$float'}" for i, name in enumerate(names))
+    given = ", ".join(["%k, %w", *["%x, %v"] * 5])
+    function = f"($int, {types}) -> $float"
+    turned = ", ".join([names[(i + 2) % 12] for i in range(12)])
+    program = f"""
+relay.func private @turn(%n: $int, %f: ($int, {types}) -> $float, {parameters}) -> $float {{
+  %zero = relay.constant dense<0> : $int
+  %one = relay.constant dense<1> : $int
+  %done = relay.equal %n, %zero : ($int, $int) -> $bool
+  %m = relay.subtract %n, %one : ($int, $int) -> $int
+  %r = relay.if %done : $bool -> ($float) {{
+    %v = relay.apply %f(%m, {", ".join(names)}) : ($int, {types}) -> $float, ($int, {types}) -> $float
+    relay.yield %v : $float
+  }} else {{
+    %v = relay.call @turn(%m, %f, {turned}) : ($int, ($int, {types}) -> $float, {types}) -> $float
+    relay.yield %v : $float
+  }}
+  relay.return %r : $float
+}}
+relay.func @main(%n: $int, %x: $float, %v: $vec) -> $float {{
+  %k = relay.add %x, %x : ($float, $float) -> $float
+  %w = relay.add %v, %v : ($vec, $vec) -> $vec
+  %pick = relay.fn (%m: $int, {parameters}) -> $float {{
+    %s = relay.sum %a1 {{keepdims = false}} : ($vec) -> $float
+    %p = relay.add %a0, %s : ($float, $float) -> $float
+    relay.yield %p : $float
+  }}
+  %r = relay.call @turn(%n, %pick, {given}) : ($int, {function}, {types}) -> $float
+  relay.return %r : $float
+}}
+"""
+    executable = compile_text(program)
+    v = np.arange(4, dtype=F32)
+    found = [float(executable(x0=i32(n), x1=f32(1), x2=v)["y0"]) for n in (0, 1, 5, 6, 600_000)]
+    assert found == [14, 7, 7, 14, 14]
     assert executable.live_objects() == executable.unreleased_objects() == 0
