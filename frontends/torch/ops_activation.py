@@ -74,6 +74,15 @@ def leaky_relu(c: Emitter, node: NodeView) -> Value:
     return c.op("nn.leaky_relu", node.value("self"), alpha=node.real("negative_slope"))
 
 
+@converts("aten.rrelu.default")
+def rrelu(c: Emitter, node: NodeView) -> Value:
+    """A slope drawn at random while training; else the mean of its limits."""
+    if node.flag("training"):
+        raise Problem("argument 'training' is True: export the module in eval() mode")
+    node.ignore("generator")
+    return c.op("nn.leaky_relu", node.value("self"), alpha=(node.real("lower") + node.real("upper")) / 2)
+
+
 @converts("aten.prelu.default", "aten._prelu_kernel.default")
 def prelu(c: Emitter, node: NodeView) -> Value:
     x, slope = node.value("self"), node.value("weight")
@@ -142,12 +151,6 @@ def threshold(c: Emitter, node: NodeView) -> Value:
     x = node.value("self")
     limit, value = (as_tensor(c, node.number(name), x.element) for name in ("threshold", "value"))
     return c.op("where", c.op("less_equal", x, limit), value, x)
-
-
-@converts("aten.softsign.default")
-def softsign(c: Emitter, node: NodeView) -> Value:
-    x = node.value("self")
-    return c.op("divide", x, c.op("add", c.op("abs", x), c.scalar(1, x)))
 
 
 @converts("aten.hardshrink.default", "aten.softshrink.default")

@@ -209,6 +209,18 @@ def atan2(c: Emitter, node: NodeView) -> Value:
     return c.op("atan2", *_pair(c, node))
 
 
+@converts("aten.hypot.default")
+def hypot(c: Emitter, node: NodeView) -> Value:
+    """The longer side times a root that neither overflows nor underflows."""
+    a, b = (c.op("abs", x) for x in _pair(c, node))
+    long, short = c.op("maximum", a, b), c.op("minimum", a, b)
+    zero, one = c.scalar(0, a), c.scalar(1, a)
+    ratio = c.op("divide", short, c.op("where", c.op("equal", long, zero), one, long))
+    root = c.op("multiply", long, c.op("sqrt", c.op("add", one, c.op("multiply", ratio, ratio))))
+    infinite = c.op("logical_or", c.op("isinf", a), c.op("isinf", b))
+    return c.op("where", infinite, c.scalar(math.inf, a), root)
+
+
 @converts("aten.maximum.default", "aten.minimum.default", "aten.max.other", "aten.min.other")
 def extreme(c: Emitter, node: NodeView) -> Value:
     return c.op("maximum" if node.operator.startswith("max") else "minimum", *_pair(c, node))

@@ -97,6 +97,38 @@ def embedding(c: Emitter, node: NodeView) -> Value:
     return c.op("take", node.value("weight"), as_index(c, node.value("indices")), axis=0, mode="wrap")
 
 
+@converts("aten.diagonal.default")
+def diagonal(c: Emitter, node: NodeView) -> Value:
+    """Elements `width + 1` apart of the two dimensions made one; the result has them last."""
+    x, offset = node.value("self"), node.integer("offset")
+    first, second = axis_of(node, x, "dim1"), axis_of(node, x, "dim2")
+    shape = x.static_shape("a diagonal needs the sizes")
+    rest = [axis for axis in range(x.rank) if axis not in (first, second)]
+    height, width = shape[first], shape[second]
+    length = max(min(height + min(offset, 0), width - max(offset, 0)), 0)
+    start = offset if offset >= 0 else -offset * width
+    flat = c.reshape(c.transpose(x, [*rest, first, second]), [*(shape[axis] for axis in rest), height * width])
+    return c.op("take", flat, c.constant(start + np.arange(length) * (width + 1)), axis=len(rest), mode="fast")
+
+
+@converts(
+    "aten._local_scalar_dense.default",
+    "aten.item.default",
+    "aten.masked_select.default",
+    "aten.nonzero.default",
+    "aten.nonzero_static.default",
+    "aten.unique_consecutive.default",
+    "aten._unique2.default",
+)
+def depends_on_values(c: Emitter, node: NodeView) -> Value:
+    raise Problem("its result is a number, or has a size, that depends on the values of tensors: not supported")
+
+
+@converts("aten.rand", "aten.randn", "aten.randint", "aten.randperm", "aten.rand_like", "aten.randn_like")
+def random(c: Emitter, node: NodeView) -> Value:
+    raise Problem("random numbers are not supported: make them an input of the program")
+
+
 # Indexing with tensors: x[:, i, j].
 
 
@@ -150,12 +182,19 @@ def index_put(c: Emitter, node: NodeView) -> Value:
     if isinstance(given, list) and len(given) == 1 and isinstance(given[0], Value) and is_bool(given[0].element):
         return _masked_put(c, node, x, given[0], values)
     found = _indices(c, node)
-    if None in found:
-        raise Problem("an index of None is not supported here")
+    axes = [axis for axis, item in enumerate(found) if item is not None]
+    rest = [axis for axis in range(x.rank) if axis not in axes]
     joint = _joint(c, [item for item in found if item is not None])
-    shape = (*joint.shape[1:], *x.shape[len(found) :])
-    updates = c.broadcast_to(converted(c, values, x.element), shape)
-    return c.op("scatter_nd", x, joint, updates, mode="add" if node.flag("accumulate") else "update")
+    picked, kept = joint.shape[1:], [x.static_shape("putting parts in needs the shape")[axis] for axis in rest]
+    # Where the index's dimensions stand in what x[...] gives, and so in the values.
+    adjacent = axes == list(range(axes[0], axes[-1] + 1))
+    at, count = axes[0] if adjacent else 0, len(picked)
+    updates = c.broadcast_to(converted(c, values, x.element), (*kept[:at], *picked, *kept[at:]))
+    updates = c.transpose(updates, [*range(at, at + count), *range(at), *range(at + count, updates.rank)])
+    order = [*axes, *rest]
+    mode = "add" if node.flag("accumulate") else "update"
+    result = c.op("scatter_nd", c.transpose(x, order), joint, updates, mode=mode)
+    return c.transpose(result, [order.index(axis) for axis in range(x.rank)])
 
 
 def _masked_put(c: Emitter, node: NodeView, x: Value, mask: Value, values: Value) -> Value:
@@ -182,6 +221,20 @@ def scatter(c: Emitter, node: NodeView) -> Value:
         updates = c.broadcast_to(as_tensor(c, node.number("value"), x.element), shape)
     how = "add" if node.operator == "scatter_add" else "update"
     return c.op("scatter_elements", x, positions, updates, axis=axis, reduction=how)
+
+
+REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
+
+
+@converts("aten.scatter_reduce.two")
+def scatter_reduce(c: Emitter, node: NodeView) -> Value:
+    x, positions, updates = node.value("self"), as_index(c, node.value("index")), node.value("src")
+    how = node.string("reduce")
+    if how not in REDUCTIONS or not node.flag("include_self"):
+        raise Problem(f"argument 'reduce' is {how!r}; supported are {', '.join(REDUCTIONS)}, with 'include_self'")
+    for dim, size in enumerate(positions.static_shape("scattering needs the shape of the index")):
+        updates = sliced(c, updates, dim, 0, size)
+    return c.op("scatter_elements", x, positions, updates, axis=axis_of(node, x), reduction=REDUCTIONS[how])
 
 
 def _replaced(c: Emitter, x: Value, part: Value, axis: int, begin: int, end: int, step: int) -> Value:

@@ -11,6 +11,7 @@ from relay_mlir.frontends.common.matmul import matmul
 from relay_mlir.frontends.common.problem import Problem
 from relay_mlir.frontends.common.value import Value
 from relay_mlir.frontends.torch.node import NodeView
+from relay_mlir.frontends.torch.ops_reduce import norm
 from relay_mlir.frontends.torch.promotion import as_tensor
 from relay_mlir.frontends.torch.registry import converts
 
@@ -59,6 +60,23 @@ def outer(c: Emitter, node: NodeView) -> Value:
 def einsum_(c: Emitter, node: NodeView) -> Value:
     node.ignore("path")  # the order of the products
     return einsum(c, node.string("equation"), node.values("tensors"))
+
+
+@converts("aten.bilinear.default")
+def bilinear(c: Emitter, node: NodeView) -> Value:
+    """`a^T W[k] b` for each k."""
+    a, b, weight, bias = node.value("input1"), node.value("input2"), node.value("weight"), node.optional("bias")
+    y = einsum(c, "...i,kij,...j->...k", [a, weight, b])
+    return y if bias is None else c.op("add", y, bias)
+
+
+@converts("aten._cdist_forward.default")
+def cdist(c: Emitter, node: NodeView) -> Value:
+    """The norm of the difference of each pair of rows."""
+    node.ignore("compute_mode")  # how, not what
+    a, b = node.value("x1"), node.value("x2")
+    apart = c.op("subtract", c.op("expand_dims", a, axis=a.rank - 1), c.op("expand_dims", b, axis=b.rank - 2))
+    return norm(c, apart, node.real("p"), (apart.rank - 1,), False)
 
 
 # Attention.

@@ -93,6 +93,7 @@ def test_activations():
         lambda x: F.softmin(x, 0),
         lambda x: F.dropout(x, 0.5, training=False),
         lambda x: F.hardtanh(x, -2, 0.5),
+        lambda x: F.rrelu(x, 0.1, 0.3),
     ]
     agree(functions, normal(4, 6) * 4)
     agree(functions[:5] + functions[8:12], EDGES)
@@ -157,6 +158,7 @@ def test_arithmetic_with_scalars_and_0d_tensors():
         lambda x, i, s: torch.addcmul(x, x, x, value=0.5),
         lambda x, i, s: torch.addcdiv(x, x, x + 9, value=2),
         lambda x, i, s: torch.atan2(x, x + 1),
+        lambda x, i, s: torch.hypot(x, s.float()),
         lambda x, i, s: x.to(torch.int32),
         lambda x, i, s: x.bool(),
         lambda x, i, s: i.half(),
@@ -293,6 +295,9 @@ def test_indexing():
         lambda x, i: x.sort(1),
         lambda x, i: x.argsort(-1, descending=True),
         lambda x, i: torch.take(x, i),
+        lambda x, i: x.diagonal(0, 1, 2),
+        lambda x, i: x.diagonal(-1, 2, 0),
+        lambda x, i: x.scatter_reduce(1, i.abs().reshape(1, 3, 1).expand(2, 3, 4), x * 2, "amax"),
         lambda x, i: torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0])),
     ]
     agree(functions, normal(2, 3, 4), at)
@@ -306,7 +311,14 @@ def test_writing_in_place():
         y[y > 2] = -1.0
         return y.mul_(2)
 
-    agree([written], normal(2, 3, 4))
+    def put(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        at = torch.tensor([1, 0, 1])
+        y, z = x.clone(), x.clone()
+        y[:, at, at + 1] = x[:, :, 0]
+        z[at, :, at] = 7.0
+        return y, z
+
+    agree([written, put], normal(2, 3, 4))
 
 
 def test_new_tensors():
@@ -348,6 +360,8 @@ def test_products():
         lambda x, y, v: torch.einsum("...i,i->...", x, v),
         lambda x, y, v: torch.matmul(x[:, None], y[None]),
         lambda x, y, v: torch.cosine_similarity(x[0], x[1]),
+        lambda x, y, v: F.bilinear(x, x, y[:1].transpose(1, 2)[:, :4, :].expand(2, 4, 4), v[:2]),
+        lambda x, y, v: torch.cdist(x, x[:, :2] + 1),
     ]
     agree(functions, x, y, v)
 
