@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -42,7 +42,7 @@ from relay_mlir.dialects.relay.core import (
 from relay_mlir.dialects.relay.dims import Dim, substitute
 from relay_mlir.dialects.relay.linalg_builder import LinalgBuilder, lowered_type
 from relay_mlir.dialects.relay.op import RelayOp
-from relay_mlir.dialects.relay.sizes import Sizes
+from relay_mlir.dialects.relay.sizes import Requirement, Sizes
 from relay_mlir.dialects.relay.types import ANY, Tensor, is_static, tensor
 from relay_mlir.lowering.diagnostics import OpError
 from relay_mlir.lowering.shape_function import Summary, shape_function
@@ -157,12 +157,14 @@ class _Lowering:
             for result, shape in zip(results, summary.results, strict=True):
                 self.sizes.shapes[result] = tuple(substitute(size, of) for size in shape)
             for needed in summary.requirements:
-                self.require(substitute(needed.left, of), substitute(needed.right, of), needed.location, op)
+                self.require(needed, of, op)
         self.define(op, results)
 
-    def require(self, left: int, right: int, location: LocationAttr, op: Operation) -> None:
+    def require(self, needed: Requirement, of: Callable[[Hashable], int], op: Operation) -> None:
+        """What a called function demands, in terms of the sizes here."""
+        left, right = substitute(needed.left, of), substitute(needed.right, of)
         try:
-            self.sizes.require(left, right, location)
+            self.sizes.require(left, right, needed.location, needed.at_most)
         except VerifyException as e:
             raise OpError(op, str(e)) from e
 

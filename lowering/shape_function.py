@@ -58,7 +58,8 @@ def shape_function(main: func.FuncOp, summary: Summary) -> func.FuncOp | None:
     def value(size: int) -> SSAValue:
         return sizes.index(substitute(size, of), builder, main.location)
 
-    results = _checks(builder, [(value(r.left), value(r.right)) for r in summary.requirements])
+    checked = [(value(r.left), value(r.right), "sgt" if r.at_most else "ne") for r in summary.requirements]
+    results = _checks(builder, checked)
     results += [value(size) for size in outputs]
     builder.insert(func.ReturnOp(*results))
     made = func.FuncOp(
@@ -69,16 +70,16 @@ def shape_function(main: func.FuncOp, summary: Summary) -> func.FuncOp | None:
     return made
 
 
-def _checks(builder: Builder, pairs: Sequence[tuple[SSAValue, SSAValue]]) -> list[SSAValue]:
-    """The number of the first pair that differs, and the pair."""
+def _checks(builder: Builder, pairs: Sequence[tuple[SSAValue, SSAValue, str]]) -> list[SSAValue]:
+    """The number of the first pair for which a comparison holds that must not, and the pair."""
 
     def constant(number: int) -> SSAValue:
         return builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result
 
     zero = constant(0)
     found: list[SSAValue] = [zero, zero, zero]
-    for number, (left, right) in reversed(list(enumerate(pairs, 1))):
-        differ = builder.insert(arith.CmpiOp(left, right, "ne")).result
+    for number, (left, right, failure) in reversed(list(enumerate(pairs, 1))):
+        differ = builder.insert(arith.CmpiOp(left, right, failure)).result
         mine = [constant(number), left, right]
         found = [builder.insert(arith.SelectOp(differ, a, b)).result for a, b in zip(mine, found, strict=True)]
     return found
@@ -101,7 +102,8 @@ def _text(requirement: Requirement, names: dict[SSAValue, str]) -> str:
     where = ", ".join(nodes[:3])
     if not where and position is not None:
         where = f"{position.filename.data}:{position.line.data}"
-    text = f"{_describe(requirement.left, names)} and {_describe(requirement.right, names)} must be equal"
+    left, right = _describe(requirement.left, names), _describe(requirement.right, names)
+    text = f"{left} must be at most {right}" if requirement.at_most else f"{left} and {right} must be equal"
     return f"{where}: {text}" if where else text
 
 

@@ -305,9 +305,12 @@ class LinalgBuilder:
         """The index values of the open dimensions of a shape."""
         return self.sizes.open_indices(shape, self._builder, self._location) if ANY in shape else []
 
-    def require(self, left: int, right: int) -> None:
-        """Has two sizes checked at run time to be equal; raises VerifyException where they never are."""
-        self.sizes.require(left, right, self._location)
+    def require(self, left: int, right: int, at_most: bool = False) -> None:
+        """Has two sizes checked at run time to be equal, or with `at_most` the left one not to exceed the right one.
+
+        Raises VerifyException where that never holds.
+        """
+        self.sizes.require(left, right, self._location, at_most)
 
     def element(self, value: SSAValue) -> Attribute:
         """The element type of a (lowered) tensor."""

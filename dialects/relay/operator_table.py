@@ -144,6 +144,7 @@ MODULES = {
     "sign": "elementwise_unary",
     "sin": "elementwise_unary",
     "sinh": "elementwise_unary",
+    "slice_like": "slice",
     "sort": "sort",
     "split": "join",
     "sqrt": "elementwise_unary",

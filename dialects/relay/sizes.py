@@ -32,25 +32,25 @@ class SizeOf:
 
 @dataclass(frozen=True)
 class Requirement:
-    """Two sizes that an operation demands to be equal."""
+    """Two sizes that an operation demands to be equal, or with `at_most` the left one not to exceed the right one."""
 
     left: int
     right: int
     location: LocationAttr
-
-    def substituted(self, of: Any) -> Requirement | None:
-        """The same for other sizes of the atoms; None where they are equal then. Raises VerifyException if never."""
-        left, right = substitute(self.left, of), substitute(self.right, of)
-        return requirement(left, right, self.location)
+    at_most: bool = False
 
 
-def requirement(left: int, right: int, location: LocationAttr) -> Requirement | None:
-    """What has to be checked at run time for two sizes to be equal; raises VerifyException where they never are."""
+def requirement(left: int, right: int, location: LocationAttr, at_most: bool = False) -> Requirement | None:
+    """What has to be checked at run time for two sizes; raises VerifyException where it never holds."""
     if left == right and isinstance(left, Dim) == isinstance(right, Dim):
         return None
     if not isinstance(left, Dim) and not isinstance(right, Dim):
-        raise VerifyException(f"the sizes {left} and {right} must be equal")
-    return Requirement(left, right, location)
+        if at_most and left < right:
+            return None
+        raise VerifyException(
+            f"the sizes {left} and {right} must be equal" if not at_most else f"{left} exceeds {right}"
+        )
+    return Requirement(left, right, location, at_most)
 
 
 class Sizes:
@@ -175,10 +175,11 @@ class Sizes:
 
     # What is computed
 
-    def require(self, left: int, right: int, location: LocationAttr) -> None:
-        """Notes that two sizes must be equal; raises VerifyException where they never are."""
-        needed = requirement(left, right, location)
-        if needed is not None and all((r.left, r.right) != (left, right) for r in self.requirements):
+    def require(self, left: int, right: int, location: LocationAttr, at_most: bool = False) -> None:
+        """Notes that two sizes must be equal (or see `Requirement`); raises VerifyException where they never are."""
+        needed = requirement(left, right, location, at_most)
+        known = ((r.left, r.right, r.at_most) for r in self.requirements)
+        if needed is not None and (left, right, at_most) not in known:
             self.requirements.append(needed)
 
     def index(self, dim: int, builder: Builder, location: LocationAttr) -> SSAValue:

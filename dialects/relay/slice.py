@@ -26,6 +26,7 @@ from relay_mlir.dialects.relay.types import (
     normalize_axes,
     normalize_axis,
     num_elements,
+    show_shape,
     tensor,
 )
 
@@ -133,6 +134,43 @@ class StridedSlice(Operator):
         rows = self._rows(op.operand_types[0].get_num_dims())
         forward = all(stride > 0 for _, _, _, stride in rows)
         return same_shape_fold(op) if forward else None
+
+
+@operator
+class SliceLike(Operator):
+    """The first elements of the data along `axes` (all where `none`): as many as `shape_like` has along the same axes.
+
+    Only the type of `shape_like` is used. Relay `slice_like`; ONNX Slice from 0 to a size of another tensor.
+    """
+
+    name = "slice_like"
+    operands = ("data", "shape_like")
+    pattern = Pattern.INJECTIVE
+    axes: tuple[int, ...] | None = None
+
+    def infer(self, types: Sequence[Tensor]) -> Sequence[Tensor]:
+        data, like = (type_.get_shape() for type_ in types)
+        axes = range(len(data)) if self.axes is None else normalize_axes(self.axes, len(data))
+        shape = list(data)
+        for axis in axes:
+            if axis >= len(like):
+                raise VerifyException(f"shape_like has shape {show_shape(like)}, and no axis {axis}")
+            if ANY not in (data[axis], like[axis]) and like[axis] > data[axis]:
+                raise VerifyException(f"axis {axis} of the data has {data[axis]} elements, fewer than {like[axis]}")
+            shape[axis] = like[axis]
+        return [tensor(shape, types[0].element_type)]
+
+    def evaluate(self, args: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        from relay_mlir.dialects.relay.types import type_of
+
+        (result,) = self.infer([type_of(arg) for arg in args])
+        return [args[0][tuple(slice(size) for size in result.get_shape())].copy()]
+
+    def lower(self, build: LinalgBuilder, args: Sequence[SSAValue], results: Sequence[Tensor]) -> Sequence[SSAValue]:
+        have, wanted = build.shape(args[0]), results[0].get_shape()
+        for size, limit in zip(wanted, have, strict=True):
+            build.require(size, limit, at_most=True)
+        return [build.slice(args[0], [0] * len(have), wanted)]
 
 
 @operator

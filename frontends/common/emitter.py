@@ -16,6 +16,7 @@ from relay_mlir.dialects.relay.core import ConstantOp, FuncOp, WeightOp
 from relay_mlir.dialects.relay.op import Operator, checked_types
 from relay_mlir.dialects.relay.types import ANY, Shape, Tensor, is_static, numpy_dtype, show_shape, tensor, type_of
 from relay_mlir.dialects.relay.weights import WeightStore
+from relay_mlir.frontends.common.dims_arithmetic import computed
 from relay_mlir.frontends.common.problem import Problem
 from relay_mlir.frontends.common.shapes import is_symbolic, reshape_codes
 from relay_mlir.frontends.common.value import Value
@@ -39,6 +40,7 @@ class Emitter:
         self.functions: list[FuncOp] = []
         """Functions beside `@main` that it calls."""
         self.location = NameLoc(StringAttr(""), NoneAttr())
+        self._open: list[Value] = []
 
     @contextmanager
     def at(self, name: str):
@@ -88,13 +90,17 @@ class Emitter:
         try:
             given = checked_types(operator, [tensor(operand.shape, operand.element) for operand in operands])
             types = list(operator.infer(given))
+            if len(types) == 1 and any(operand.dims is not None for operand in operands):
+                known = computed(name, operands, types[0].element_type, types[0].get_shape())
+                if known is not None:
+                    return [known]
             load = _loader(operator, operands) if all(operand.known for operand in operands) else None
             if load is not None and _is_small([*(operand.type for operand in operands), *types]):
                 return [self.constant(array) for array in load()]
             op = self.append(operator.on(*map(self.ssa, operands)))
         except VerifyException as e:
             raise Problem(str(e)) from e
-        return [
+        results = [
             Value(
                 cast(Tensor, result.type),
                 ssa=result,
@@ -103,6 +109,17 @@ class Emitter:
             )
             for position, (result, type_) in enumerate(zip(op.results, types, strict=True))
         ]
+        self.remember(*results)
+        return results
+
+    def remember(self, *values: Value) -> None:
+        """Keeps values whose open dimensions say what they depend on, to give their shapes to others."""
+        if self.block is self.entry:
+            self._open += [value for value in values if ANY in value.shape and is_symbolic(value.shape)]
+
+    def like(self, fits: Callable[[Shape], bool]) -> Value | None:
+        """The first tensor of `@main` with open dimensions whose shape is wanted, or None."""
+        return next((value for value in self._open if _block_of(value) is self.entry and fits(value.shape)), None)
 
     # Constants.
 
@@ -181,7 +198,23 @@ class Emitter:
 
     def broadcast_to(self, value: Value, shape: Sequence[int]) -> Value:
         """The tensor stretched to a shape."""
-        return value if tuple(shape) == value.shape else self.op("broadcast_to", value, shape=tuple(shape))
+        if tuple(shape) == value.shape:
+            return value
+        if ANY in shape:
+            other = self.like(lambda found: found == tuple(shape))
+            if other is None or not is_symbolic(shape):
+                raise Problem(
+                    f"no tensor has the shape {show_shape(shape)} that this one is to be stretched to: bind the "
+                    "model's inputs with --shape"
+                )
+            return self.op("broadcast_to_like", value, other)
+        return self.op("broadcast_to", value, shape=tuple(shape))
+
+
+def _block_of(value: Value) -> Block | None:
+    """The block that the SSA value of a tensor is defined in."""
+    owner = value.ssa.owner if value.ssa is not None else None
+    return owner.parent if isinstance(owner, Operation) else owner
 
 
 def _loader(operator: Operator, operands: Sequence[Value]) -> Callable[[], Sequence[np.ndarray]]:

@@ -167,7 +167,9 @@ class _Importer:
                 type_ = tensor(shape, element_type(dtype))
                 argument = self.emitter.entry.insert_arg(type_, len(names))
                 argument.name_hint = _hint(proto.name)
-                scope.define(proto.name, Value(type_, ssa=argument, shape=open_shape(proto, shape)))
+                value = Value(type_, ssa=argument, shape=open_shape(proto, shape))
+                self.emitter.remember(value)
+                scope.define(proto.name, value)
                 self.dim_names.append(tuple(name_of_dim(size) for size in open_shape(proto, shape)))
                 names.append(proto.name)
             except Problem as e:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from relay_mlir.dialects.relay.types import (
@@ -115,7 +116,7 @@ def transpose(c: Emitter, node: NodeView) -> Value:
 @converts("Expand")
 def expand(c: Emitter, node: NodeView) -> Value:
     x, target = node.input(0), dims_of(node.input(1))
-    if target is None or ANY in target:
+    if target is None or not is_symbolic(target):
         target = tuple(int(v) for v in node.known(1).reshape(-1))
     return c.broadcast_to(x, broadcast_shapes(x.shape, target))
 
@@ -221,8 +222,12 @@ def slice_before_10(c: Emitter, node: NodeView) -> Value:
 
 @converts("Slice", since=10)
 def slice_(c: Emitter, node: NodeView) -> Value:
-    starts, ends = node.known_ints(1) or (), node.known_ints(2) or ()
+    x, open_ends = node.input(0), node.input(2).dims
+    starts = node.known_ints(1) or ()
     axes, steps = node.known_ints(3), node.known_ints(4)
+    if open_ends is not None and x.dims is None:
+        return _slice_to(c, x, starts, open_ends, range(len(starts)) if axes is None else axes, steps)
+    ends = node.known_ints(2) or ()
     return _slice(
         c,
         node.input(0),
@@ -231,6 +236,27 @@ def slice_(c: Emitter, node: NodeView) -> Value:
         tuple(range(len(starts))) if axes is None else axes,
         (1,) * len(starts) if steps is None else steps,
     )
+
+
+def _slice_to(
+    c: Emitter,
+    x: Value,
+    starts: Sequence[int],
+    ends: Sequence[int],
+    axes: Sequence[int],
+    steps: Sequence[int] | None,
+) -> Value:
+    """The slice of each axis from 0 to a size that is known at run time only, by a tensor that has this size there."""
+    if any(starts) or any(step != 1 for step in steps or ()) or not is_symbolic(ends):
+        raise Problem("slices to open ends must start at 0 with steps of 1; bind the model's inputs with --shape")
+    for axis, end in zip(normalize_axes(axes, x.rank), ends, strict=True):
+        if x.shape[axis] == end:
+            continue
+        other = c.like(lambda shape, axis=axis, end=end: axis < len(shape) and shape[axis] == end)
+        if other is None:
+            raise Problem(f"no tensor has the size that axis {axis} is cut to; bind the model's inputs with --shape")
+        x = c.op("slice_like", x, other, axes=(axis,))
+    return x
 
 
 # Blocks.

@@ -103,6 +103,18 @@ def encoder(batch: int | str = "B") -> onnx.ModelProto:
     return net.model({"x": [batch, "S", width], "mask": [batch, 1, 1, "S"]}, x, 3)
 
 
+def embeddings() -> onnx.ModelProto:
+    """Position embeddings as exporters write them: a table cut to the sequence and stretched to the batch."""
+    net = Network()
+    length = net.node("Gather", net.node("Shape", "x"), net.ints(1))
+    positions = net.node("Slice", net.weight(1, 40), net.ints(0), length, net.ints(1))
+    shape = net.node("Concat", net.node("Shape", "x"), net.ints(), axis=0)
+    ones = net.node("ConstantOfShape", net.ints(2), value=numpy_helper.from_array(np.array([1], np.int64)))
+    wanted = net.node("Equal", shape, net.node("Mul", ones, net.ints(-1)))
+    target = net.node("Where", wanted, ones, shape)
+    return net.model({"x": ["B", "S"]}, net.node("Add", "x", net.node("Expand", positions, target)), 2)
+
+
 def compare(model: onnx.ModelProto, exe: Executable, arrays: dict[str, np.ndarray]) -> None:
     """Runs both; sizes of 0, which onnxruntime does not take everywhere, are compared in shape only."""
     (found,) = exe.run(arrays).values()
@@ -147,6 +159,15 @@ def test_batch_and_sequence():
     exe = relay_mlir.compile(model)
     for b, s in ((1, 1), (1, 16), (2, 1), (2, 5), (3, 17), (4, 33), (5, 8), (7, 31), (1, 50), (2, 64), (0, 4)):
         compare(model, exe, {"x": floats(b, s, 32), "mask": floats(b, 1, 1, s)})
+
+
+def test_a_table_cut_to_the_length():
+    model = embeddings()
+    exe = relay_mlir.compile(model)
+    for b, s in ((1, 1), (3, 7), (2, 40), (0, 3)):
+        compare(model, exe, {"x": floats(b, s)})
+    with pytest.raises(InputError, match=r"/Slice\d: x.shape\[1\] must be at most 40, but they are 41 and 40"):
+        exe.run({"x": floats(2, 41)})
 
 
 def test_sizes_that_disagree_name_the_inputs():

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import f32, i64
 from xdsl.utils.exceptions import VerifyException
 
 from relay_mlir.dialects.relay.op import Operator
-from relay_mlir.dialects.relay.slice import Repeat, Reverse, ReverseSequence, StridedSlice, Tile
+from relay_mlir.dialects.relay.slice import Repeat, Reverse, ReverseSequence, SliceLike, StridedSlice, Tile
 from relay_mlir.dialects.relay.types import ANY as UNKNOWN
 from relay_mlir.dialects.relay.types import Tensor, tensor
 from test.support.mlir_oracle import AVAILABLE
@@ -134,3 +134,22 @@ def test_lowered() -> None:
     cases += [(Repeat(0, 1), [x]), (Tile((2, 0)), [x]), (Reverse(1), [any_bits((3, 1, 2), "int8")])]
     cases += [(ReverseSequence(0, 2), [x, np.array([3, 2, 1, 0])])]
     assert_lowered_as_evaluated(cases)
+
+
+def test_slice_like() -> None:
+    x, like = numbered(3, 5, 4), numbered(2, 3, 9)
+    op = SliceLike(axes=(0, -2))
+    (got,) = op.evaluate([x, like])
+    assert_same_bits(got, x[:2, :3].copy())
+    assert_same_bits(SliceLike().evaluate([x, numbered(0, 5, 1)])[0], x[:0, :, :1].copy())
+    (found,) = op.infer([tensor((UNKNOWN, 5, 4), f32), tensor((2, UNKNOWN), f32)])
+    assert found == tensor((2, UNKNOWN, 4), f32)
+    with pytest.raises(VerifyException, match="axis 0 of the data has 3 elements, fewer than 4"):
+        op.infer([tensor((3, 5, 4), f32), tensor((4, 3), f32)])
+    with pytest.raises(VerifyException, match="and no axis 1"):
+        op.infer([tensor((3, 5, 4), f32), tensor((2,), f32)])
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="needs stock MLIR")
+def test_slice_like_lowered() -> None:
+    assert_lowered_as_evaluated([(SliceLike(axes=(1,)), [numbered(3, 5, 4), numbered(1, 3)])])
