@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NoReturn
 
-from relay_mlir.lowering.diagnostics import DiagnosticError
 from relay_mlir.lowering.ir_text import SourceText
 
 
 class Kind(Enum):
-    """What a token is; keywords and punctuation have the kind WORD or PUNCTUATION and are told apart by their text."""
+    """What a token is, as messages name it; keywords and punctuation are told apart by their text."""
 
     LOCAL = "a local variable"
     GRAPH = "a graph variable"
@@ -184,6 +183,3 @@ def meta_parts(token: Token) -> tuple[str, str]:
     match = _META.fullmatch(token.text)
     assert match is not None
     return match.group(1), match.group(2)
-
-
-__all__ = ["KEYWORDS", "DiagnosticError", "Kind", "Token", "Tokens", "meta_parts", "tokenize"]
