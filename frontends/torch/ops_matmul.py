@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from relay_mlir.dialects.relay.types import is_bool
+from relay_mlir.dialects.relay.types import ANY, is_bool, is_static
 from relay_mlir.frontends.common.einsum import einsum
 from relay_mlir.frontends.common.emitter import Emitter
 from relay_mlir.frontends.common.matmul import matmul
@@ -26,11 +26,25 @@ def linear(c: Emitter, node: NodeView) -> Value:
     return y if bias is None else c.op("nn.bias_add", y, bias, axis=y.rank - 1)
 
 
+def _product(c: Emitter, a: Value, b: Value, same_batch: bool) -> Value:
+    """The product; of (?, H, M, K) and (?, H, K, N), whose batches are known to agree, as batches of ? * H matrices."""
+    open_ = not is_static((*a.shape[:-2], *b.shape[:-2]))
+    if not (open_ and same_batch and a.rank == b.rank == 4 and a.shape[1] != ANY):
+        return matmul(c, a, b)
+    flat = (c.op("reshape", x, newshape=(-3, -2)) for x in (a, b))
+    return c.op("reshape", c.op("nn.batch_matmul", *flat), newshape=(-4, -1, a.shape[1], -2))
+
+
+def _same_batches(node: NodeView, *names: str) -> bool:
+    """Whether torch declares the same leading dimensions for tensors."""
+    found = [node.declared_dims(name)[:-2] for name in names]
+    return all(dims == found[0] for dims in found)
+
+
 @converts("aten.mm.default", "aten.bmm.default", "aten.matmul.default", "aten.mv.default", "aten.dot.default")
 def product(c: Emitter, node: NodeView) -> Value:
-    if node.has("tensor"):
-        return matmul(c, node.value("self"), node.value("tensor"))
-    return matmul(c, node.value("self"), node.value(next(name for name in ("mat2", "other", "vec") if node.has(name))))
+    other = next(name for name in ("mat2", "other", "vec", "tensor") if node.has(name))
+    return _product(c, node.value("self"), node.value(other), _same_batches(node, "self", other))
 
 
 @converts("aten.addmm.default", "aten.baddbmm.default", "aten.addmv.default")
@@ -95,7 +109,8 @@ def attention(c: Emitter, node: NodeView) -> Value:
     if node.flag("enable_gqa"):
         k, v = (_shared_heads(c, x, q) for x in (k, v))
     order = [*range(k.rank - 2), k.rank - 1, k.rank - 2]
-    scores = matmul(c, c.op("multiply", q, c.scalar(factor, q)), c.transpose(k, order))
+    same = _same_batches(node, "query", "key", "value")
+    scores = _product(c, c.op("multiply", q, c.scalar(factor, q)), c.transpose(k, order), same)
     allowed: Value | None = None
     if causal:
         rows, columns = scores.static_shape("causal attention needs the lengths")[-2:]
@@ -106,7 +121,7 @@ def attention(c: Emitter, node: NodeView) -> Value:
             allowed = mask
         else:
             scores = c.op("add", scores, c.cast(mask, scores.element))
-    return matmul(c, _weights(c, scores, allowed, mask is not None and allowed is not mask), v)
+    return _product(c, _weights(c, scores, allowed, mask is not None and allowed is not mask), v, same)
 
 
 def _weights(c: Emitter, scores: Value, allowed: Value | None, masked: bool) -> Value:

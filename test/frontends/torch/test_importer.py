@@ -181,6 +181,24 @@ def test_open_sizes_stay_open_where_nothing_needs_them():
     assert found.shape == (5, 3)
 
 
+def test_open_batches_of_an_encoder():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+
+        def forward(self, x):
+            return self.layer(x).mean(1)
+
+    model = seeded(Model)
+    program = export(model, torch.randn(3, 5, 8), dynamic={"x": {0: torch.export.Dim("batch", min=2)}})
+    module, ctx = imported(program)
+    assert "tensor<?x2x5x5xf32>" in str(module)
+    for batch in (2, 4):
+        x = torch.randn(batch, 5, 8)
+        assert_agree(evaluate(module, ctx.weights, [array(x)]), tensors(model(x)), 1e-5)
+
+
 # What is refused.
 
 
