@@ -29,10 +29,8 @@ def test_functions_that_call_themselves(text: str, needed: bool):
 
 def test_references():
     text = program(STRAIGHT, "relay.ref_read %r : !relay.ref<tensor<f32>> -> tensor<f32>")
-    text = text.replace(
-        "  %y = relay.ref_read",
-        "  %r = relay.ref_create %x : tensor<f32> -> !relay.ref<tensor<f32>>\n  %y = relay.ref_read",
-    )
+    create = "  %r = relay.ref_create %x : tensor<f32> -> !relay.ref<tensor<f32>>\n"
+    text = text.replace("  %y = relay.ref_read", f"{create}  %y = relay.ref_read")
     assert needs_heap(parse(text))
 
 
