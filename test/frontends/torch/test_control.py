@@ -64,10 +64,46 @@ class Scan(nn.Module):
         return scan(step, torch.zeros(2, 4), xs, dim=0)
 
 
+class Nested(nn.Module):
+    """A branch in a loop over steps, in a branch; a loop that goes backwards and stacks two results."""
+
+    def forward(self, x):
+        def step(state, row):
+            new = torch.cond(row.sum() > 0, lambda s, r: s + r, lambda s, r: s * 0.5, (state, row))
+            return new, (new * 2, row > 0)
+
+        def run(x):
+            last, (rows, signs) = scan(step, torch.zeros(3), x, dim=0, reverse=True)
+            return last, rows, signs.to(torch.float32)
+
+        return torch.cond(x.mean() > 0, run, lambda x: (x[0].clone(), x * 2, x + 1), (x,))
+
+
+class WithoutGradients(nn.Module):
+    """A part of the program in which gradients are off."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = self.fc(x)
+        with torch.no_grad():
+            z = self.fc(y).relu()
+        return y + z
+
+
+def test_parts_without_gradients():
+    model, x = seeded(WithoutGradients).eval(), torch.ones(2, 4)
+    program = torch.export.export(model, (x,))
+    assert_agree(interpreted(program, [x]), tensors(model(x)), 1e-5)
+
+
 CASES = {
     "cond": (Cond, [torch.ones(2, 4), -torch.ones(2, 4)]),
     "while": (While, [torch.ones(2, 4)]),
     "while_until": (WhileSum, [torch.full((2, 4), 0.7), torch.full((2, 4), 50.0)]),
+    "nested": (Nested, [torch.linspace(-1, 2, 12).reshape(4, 3), -torch.ones(4, 3)]),
     "scan": (Scan, [torch.linspace(-1, 1, 40).reshape(5, 2, 4)]),
 }
 
