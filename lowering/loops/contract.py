@@ -117,9 +117,12 @@ class ContractionKernel:
         """A loop whose length is known at run time only: whole tiles, then smaller and smaller ones."""
         emit, schedule = self.emit, self.schedule
         extent = cast(SSAValue, emit.extent(self.view, loop))
+        # Threads share a loop of known length where there is one: an open one may run once.
+        inner = distribute and any(self._trips(each) > 1 for each in rest)
+        distribute = distribute and not inner
 
         def run(index: Index, shape: _Tile) -> Sequence[SSAValue]:
-            self._nest(rest, replace(shape, positions=tile.positions | {loop: index}), False)
+            self._nest(rest, replace(shape, positions=tile.positions | {loop: index}), inner)
             return ()
 
         def rows(count: int) -> LoopBody:
@@ -145,6 +148,12 @@ class ContractionKernel:
         end = emit.whole(extent, schedule.panel)
         emit.loop(end, panel, step=schedule.panel, parallel=distribute)
         emit.loop(extent, last, step=schedule.panel, start=end)
+
+    def _trips(self, loop: int) -> int:
+        """The whole tiles along a loop; 0 where its length is known at run time only."""
+        schedule, extent = self.schedule, self.view.extents[loop]
+        steps = {schedule.lane_loop: schedule.panel, schedule.rows_loop: schedule.rows}
+        return 0 if extent == DYNAMIC_INDEX else extent // steps.get(loop, 1)
 
     def _pieces(self, loop: int, tile: _Tile) -> list[tuple[int, int, int, _Tile]]:
         """A loop cut into ranges of one tile shape each: first position, size, step and the tile."""

@@ -126,6 +126,8 @@ def _outer(emit: Emitter, task: Task, loops: Sequence[int], inner: Callable[[Poi
             return
         loop, *others = rest
         distribute = may_distribute and likely(view.extents[loop]) > 1
+        if view.extents[loop] == DYNAMIC_INDEX and any(view.extents[other] > 1 for other in others):
+            distribute = False  # an open loop may run once: threads share one of known length
 
         def body(index: Index, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
             positions[loop] = index
