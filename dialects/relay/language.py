@@ -68,6 +68,9 @@ def instantiate(general: Attribute, found: Attribute, free: Sequence[str], bound
     """
     if isinstance(general, IncompleteType) or isinstance(found, IncompleteType):
         return True
+    if isinstance(found, PolyType) and isinstance(general, FunctionType):
+        # A polymorphic function stands for each of its instances.
+        return instantiate(found.body, general, found.type_parameters, {})
     match general, found:
         case TypeVarType(), _ if general.var.data in free:
             return compatible(bound.setdefault(general.var.data, found), found)

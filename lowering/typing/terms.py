@@ -225,8 +225,17 @@ class Unifier:
             elif isinstance(a, Scheme) and isinstance(b, Scheme) and len(a.parameters) == len(b.parameters):
                 renamed = instance(a, lambda name, a=a, b=b: Con(f"var {b.parameters[a.parameters.index(name)]}", []))
                 pending.append((renamed, b.body))
+            elif isinstance(a, Scheme) and isinstance(b, Con) and b.head == "fn":
+                pending.append((_used(a, by), b))
+            elif isinstance(b, Scheme) and isinstance(a, Con) and a.head == "fn":
+                pending.append((a, _used(b, by)))
             else:
                 raise MismatchError(left, right)
+
+
+def _used(scheme: Scheme, place: Operation) -> Con:
+    """A polymorphic function where one at certain types is wanted: an instance of it."""
+    return instance(scheme, lambda name: Hole(f"type parameter {name}", place))
 
 
 def _difference(a: Con, b: Con) -> str:

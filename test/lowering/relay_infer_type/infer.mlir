@@ -77,3 +77,23 @@ relay.func @waits(%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<?xf32>) -> !rela
   }
   relay.return %2 : !relay.incomplete
 }
+
+// -----
+
+// A polymorphic function may stand where a function at certain types is wanted.
+// CHECK-LABEL: relay.func @twice(
+// CHECK-LABEL: relay.func @main(
+// CHECK-SAME:    -> tensor<f32>
+// CHECK:         relay.call @twice({{.*}}) : (!relay.poly<[A], (!relay.type_var<A>) -> !relay.type_var<A>>, tensor<f32>) -> tensor<f32>
+relay.func @twice(%f: (tensor<f32>) -> tensor<f32>, %x: tensor<f32>) -> tensor<f32> {
+  %0 = relay.apply %f(%x) : (tensor<f32>) -> tensor<f32>, (tensor<f32>) -> tensor<f32>
+  %1 = relay.apply %f(%0) : (tensor<f32>) -> tensor<f32>, (tensor<f32>) -> tensor<f32>
+  relay.return %1 : tensor<f32>
+}
+relay.func @main(%x: tensor<f32>) -> !relay.incomplete {
+  %id = relay.fn <A> (%y: !relay.type_var<A>) -> !relay.type_var<A> {
+    relay.yield %y : !relay.type_var<A>
+  }
+  %0 = relay.call @twice(%id, %x) : (!relay.poly<[A], (!relay.type_var<A>) -> !relay.type_var<A>>, tensor<f32>) -> !relay.incomplete
+  relay.return %0 : !relay.incomplete
+}
