@@ -79,7 +79,7 @@ class _Run:
             raise InputError("--check onnxruntime needs an .onnx model; use --check reference")
         chosen = Options(self.options.target, self.options.threads, self.options.numerics)
         ctx, module = self._import()
-        passes = pipeline(chosen)
+        passes = pipeline(chosen, module)
         progress = Progress([pass_.name for pass_ in passes])
         start = time.perf_counter()
         try:
@@ -93,6 +93,10 @@ class _Run:
             )
         finally:
             progress.clear()
+        if program.values is not None:
+            raise InputError(
+                "@main takes or gives more than tensors, which cannot be given here; use relay_mlir.compile in Python"
+            )
         executable = Executable(program)
         inputs = self._inputs(executable)
         if self.options.timing:
