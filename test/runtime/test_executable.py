@@ -175,7 +175,7 @@ def test_options_are_checked():
 def test_models_that_cannot_be_read():
     for model, kind, message in [
         ("missing.onnx", relay_mlir.ModelError, "does not exist"),
-        (__file__, relay_mlir.ModelError, r"expected a name that ends in \.onnx or \.mlir"),
+        (__file__, relay_mlir.ModelError, r"expected a name that ends in \.onnx, \.pt2, \.relay or \.mlir"),
         (b"bytes", relay_mlir.InputError, "this is a bytes"),
     ]:
         with pytest.raises(kind, match=message):
