@@ -152,7 +152,7 @@ def table(results: Sequence[Result], peers: Sequence[str]) -> str:
     lines = [_row(head), _row(["---", *["--:"] * (len(head) - 1)])]
     for result in results:
         times, base = result.times, result.times.get(first)
-        cells = [_milliseconds(times[peer]) if peer in times else "" for peer in peers]
+        cells = [milliseconds(times[peer]) if peer in times else "" for peer in peers]
         ratios = [f"{times[peer] / base:.2f}" if base and peer in times else "" for peer in others]
         lines.append(_row([result.model, str(result.threads), *cells, *ratios]))
     for threads in sorted({result.threads for result in results}):
@@ -162,7 +162,7 @@ def table(results: Sequence[Result], peers: Sequence[str]) -> str:
     return "\n".join([*lines, *([""] if notes else []), *notes])
 
 
-def _milliseconds(value: float) -> str:
+def milliseconds(value: float) -> str:
     """Three significant digits."""
     return f"{value:.{max(2 - math.floor(math.log10(value)), 0)}f}"
 
