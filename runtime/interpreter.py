@@ -238,9 +238,10 @@ def interpret(
 ) -> Interpreted:
     """A function of a program, to be called with arrays, tuples, `ADT`, `Ref`: `interpret("x.relay")(x, y)`.
 
-    `program` is the path of a .relay, .mlir or .onnx file, an onnx.ModelProto, a module, or the text of one (MLIR, or
-    Relay if it starts with `#[version`). Holes in its types are filled by inference. `weights` are added to those of
-    the file. Raises ModelError and DiagnosticError for a program that cannot be read or typed.
+    `program` is the path of a .relay, .mlir, .onnx or .pt2 file, an onnx.ModelProto, a torch ExportedProgram, a module,
+    or the text of one (MLIR, or Relay if it starts with `#[version`). Holes in its types are filled by inference.
+    `weights` are added to those of the file. Raises ModelError and DiagnosticError for a program that cannot be read or
+    typed.
     """
     from relay_mlir.runtime.programs import load
 

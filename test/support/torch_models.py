@@ -86,3 +86,29 @@ def check(module: nn.Module, *inputs: torch.Tensor, tolerance: float = 1e-5, see
     with torch.no_grad():
         expected = tensors(module(*inputs))
     assert_agree(outputs(program, inputs, **how), expected, tolerance)
+
+
+class Functions(nn.Module):
+    """Applies every function to the same inputs."""
+
+    def __init__(self, functions: Sequence[Callable[..., Any]]):
+        super().__init__()
+        self.functions = functions
+
+    def forward(self, *inputs: torch.Tensor):
+        return [function(*inputs) for function in self.functions]
+
+
+def agree(functions: Sequence[Callable[..., Any]], *inputs: torch.Tensor, tolerance: float = 1e-5) -> None:
+    """Every function gives what torch gives."""
+    program = export(Functions(functions), *inputs)
+    found = interpreted(program, inputs)
+    for function in functions:
+        expected = tensors(function(*inputs))
+        part, found = found[: len(expected)], found[len(expected) :]
+        assert_agree(part, expected, tolerance)
+    assert not found
+
+
+def normal(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
