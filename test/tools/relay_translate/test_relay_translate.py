@@ -111,7 +111,7 @@ def test_bindings(tmp_path: Path):
         (["net.onnx", "--to", "onnx"], "invalid choice"),
         (["net.onnx", "-o", "net.txt"], "the output must end in .mlir"),
         (["net.onnx", "-o", "absent/net.mlir"], "cannot write 'absent/net.mlir'"),
-        (["net.txt"], "expected a file that ends in .onnx, .mlir or .relay"),
+        (["net.txt"], "expected a file that ends in .onnx, .pt2, .mlir or .relay"),
         (["absent.onnx"], "absent.onnx: cannot be read: No such file or directory"),
         (["absent.mlir"], "absent.mlir: cannot be read: No such file or directory"),
         (["net.mlir", "--shape", "x=1"], "--shape and --value are for models"),
