@@ -27,6 +27,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "examples")]
 import recurrent  # noqa: E402
 from peers import machine, milliseconds  # noqa: E402
 
+from relay_mlir.runtime.value_executable import ValueExecutable  # noqa: E402
+
 Arrays = dict[str, np.ndarray]
 Program = Callable[[], Any]
 TOLERANCE = 1e-4
@@ -35,8 +37,11 @@ RUNS_A_TURN = 200
 
 
 def native(name: str, inputs: dict[str, Any], weights: Arrays) -> Program:
-    """relay-mlir, compiled, its weights bound."""
+    """relay-mlir, compiled, its weights bound; trees and the like are converted beforehand, as for PyTorch."""
     compiled = recurrent.compiled(name)
+    if isinstance(compiled, ValueExecutable):
+        run = compiled.prepared(inputs)
+        return lambda: tuple(run().values())
     return lambda: tuple(compiled.run(inputs).values())
 
 

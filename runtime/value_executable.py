@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from xdsl.dialects.builtin import TupleType
@@ -31,7 +31,14 @@ class ValueExecutable(Executable):
 
     def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs by name, in order. Raises InputError for values that do not fit, RunError for a failing run."""
-        inputs, outputs = self._types.inputs, self._types.outputs
+        return self.prepared(arrays)()
+
+    def prepared(self, arrays: Mapping[str, Any]) -> Callable[[], dict[str, Any]]:
+        """`run` on these values, which are checked and converted now, once; each run gets a copy of what they are now.
+
+        Raises InputError for values that do not fit; the function that is returned raises RunError.
+        """
+        inputs = self._types.inputs
         problems = [f"no input '{name}'{did_you_mean(name, list(inputs))}" for name in arrays if name not in inputs]
         problems += [f"input '{name}' is missing" for name in inputs if name not in arrays]
         for name, value in arrays.items():
@@ -41,6 +48,10 @@ class ValueExecutable(Executable):
             raise InputError("; ".join(problems))
         image = Image(self._types)
         image.add([(arrays[name], type_) for name, type_ in inputs.items()])
+        return lambda: self._run(image)
+
+    def _run(self, image: Image) -> dict[str, Any]:
+        outputs = self._types.outputs
         call = _Call(self._loaded())
         try:
             word = call.run(image)

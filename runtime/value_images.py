@@ -199,11 +199,12 @@ class Image:
         return len(self._data)
 
     def copy_to(self, address: int) -> None:
-        """Puts the image into memory at an address that is a multiple of 64."""
-        for at in self._pointers:
-            (offset,) = _WORD.unpack_from(self._data, at)
-            _WORD.pack_into(self._data, at, offset + address)
-        ctypes.memmove(address, bytes(self._data), len(self._data))
+        """Puts a copy of the image into memory at an address that is a multiple of 64."""
+        import numpy as np
+
+        words = np.frombuffer(self._data, np.uint64).copy()
+        words[np.array(self._pointers, np.int64) // 8] += np.uint64(address)
+        ctypes.memmove(address, words.ctypes.data, words.nbytes)
 
 
 @dataclass

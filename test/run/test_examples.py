@@ -10,6 +10,7 @@ import pytest
 from relay_mlir.dialects.errors import InputError
 from relay_mlir.runtime.compiler import compile as compile_model
 from relay_mlir.runtime.interpreter import interpret
+from relay_mlir.runtime.value_executable import ValueExecutable
 from relay_mlir.runtime.values import ADT, elements, list_of
 from relay_mlir.tools import relay_run
 
@@ -208,3 +209,15 @@ def test_relay_run_takes_texts(capsys: pytest.CaptureFixture[str]):
 def test_relay_run_says_what_it_cannot_give(capsys: pytest.CaptureFixture[str]):
     assert relay_run.main([str(recurrent.HERE / "char_rnn.relay")]) == 1
     assert "@main takes or gives more than tensors" in capsys.readouterr().err
+
+
+def test_prepared_inputs_can_be_run_again():
+    native = recurrent.compiled("tree_lstm")
+    assert isinstance(native, ValueExecutable)
+    inputs = recurrent.inputs_of("tree_lstm")
+    run = native.prepared(inputs)
+    wanted = recurrent.leaves(only(native.run(inputs)))
+    for _ in range(3):
+        for a, b in zip(recurrent.leaves(only(run())), wanted, strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert native.live_objects() == 0
