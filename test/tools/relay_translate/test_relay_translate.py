@@ -75,7 +75,8 @@ def test_locations_and_names_are_written(tmp_path: Path):
     text = (tmp_path / "net.mlir").read_text()
     assert 'loc("/mat mul")' in text
     assert 'loc("quo\\22ted\\\\")' in text
-    assert 'input_names = ["x"], output_names = ["y", "z", "i"], weights = "net.safetensors"' in text
+    names = 'input_names = ["x"], dim_names = [["n", ""]], output_names = ["y", "z", "i"]'
+    assert f'{names}, weights = "net.safetensors"' in text
 
 
 def test_without_an_output_the_text_is_printed(tmp_path: Path):
