@@ -202,7 +202,12 @@ class LinalgToLoopsPass(ModulePass):
             views.append(collapse(emit, views[0]))
             emit_task(emit, Task(views[-1], task.initial, None), self.vector_bits)
         else:
-            views.append(squeeze(emit, task.epilogue))
+            # The epilogue takes its positions from the output of the first: both lose the same loops or none.
+            views.append(squeeze(emit, task.epilogue) if views[0] is not task.view else task.epilogue)
+            if len(views[1].extents) != len(views[0].outputs[0].map.results):
+                for made in {view.op for view in views} - {task.view.op, task.epilogue.op}:
+                    made.erase()
+                views = [task.view, task.epilogue]
             emit_task(emit, Task(views[0], task.initial, views[1], task.epilogue_input), self.vector_bits)
         originals = {task.view.op, task.epilogue.op if task.epilogue else task.view.op}
         for made in {view.op for view in views} - originals:
